@@ -1,0 +1,1 @@
+"""Measured ceilings of this machine, and timing that can be trusted."""

@@ -1,0 +1,92 @@
+"""One operator call, as anyone who saw it would describe it: live, from a graph, or from a trace.
+
+Arguments stand in the order of the operator's schema with defaults filled in, so that a live call
+and its record in a profiler trace are the same value and meet the same rules.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Math = Literal["ieee", "tf32"]
+
+# Bytes per element of every element type that is named anywhere in the library.
+DTYPE_BYTES: dict[str, float] = {
+    "fp64": 8, "fp32": 4, "fp16": 2, "bf16": 2,
+    "fp8_e4m3": 1, "fp8_e5m2": 1, "fp8_e8m0": 1, "fp4": 0.5,
+    "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "int4": 0.5, "bool": 1,
+    "uint16": 2, "uint32": 4, "uint64": 8,
+    "complex32": 4, "complex64": 8, "complex128": 16,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What is known of a tensor without its data."""
+
+    shape: tuple[int, ...]
+    dtype: str = "fp32"
+    strides: tuple[int, ...] | None = None  # elements; None is contiguous or not recorded
+    storage: int | None = None  # equal numbers share memory, within one call; None is unknown
+    offset: int = 0  # elements from the start of the storage
+
+    @property
+    def numel(self) -> int:
+        """Elements, as the shape says: 1 for a scalar tensor."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def touched(self) -> int:
+        """Different elements in memory: a dimension of stride 0 (expand) is one element wide.
+
+        >>> Tensor((4, 1024), strides=(1, 0)).touched
+        4
+        """
+        if self.strides is None:
+            return self.numel
+        count = 1
+        for size, stride in zip(self.shape, self.strides, strict=True):
+            count *= size if stride != 0 or size == 0 else 1
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements touched."""
+        return int(self.touched * DTYPE_BYTES[self.dtype])
+
+
+# A non-finite number stands as text ("inf", "-inf", "nan"), so that a saved call is plain JSON.
+Scalar = Tensor | int | float | bool | str | None
+# A tuple is a list argument: sizes, a list of tensors.
+Argument = Scalar | tuple[Scalar | tuple[Scalar, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of one operator; equal calls have equal ledgers, so this is also the signature."""
+
+    op: str  # "aten::addmm": namespace::name, overloads folded
+    args: tuple[Argument, ...] = ()
+    outputs: tuple[Tensor, ...] = ()  # empty where the recorder does not know them (traces)
+    device: Literal["cpu", "cuda"] = "cpu"
+    math: Math = "ieee"  # how fp32 matrix products are computed
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Every tensor among the arguments, lists flattened, in schema order."""
+        return tuple(_tensors(self.args))
+
+    def arg(self, index: int, default: Argument = None) -> Argument:
+        """Argument `index`, or `default` where the record stops short of it."""
+        return self.args[index] if index < len(self.args) else default
+
+
+def _tensors(args: tuple[Argument, ...]) -> Iterator[Tensor]:
+    for arg in args:
+        if isinstance(arg, Tensor):
+            yield arg
+        elif isinstance(arg, tuple):
+            yield from _tensors(arg)

@@ -1,0 +1,1 @@
+"""A running PyTorch program -> calls, times, modules, steps."""

@@ -1,0 +1,96 @@
+"""The command line: read arguments, call one function, print one thing.
+
+Commands are imported when they run, so that ``roofline --help`` loads nothing heavy.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from roofline import __version__
+from roofline.errors import RooflineError
+
+# name -> (module in roofline.cli, one line of help).  The order is the order in --help.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "run": ("run", "Run a PyTorch program; say why it is not faster."),
+    "show": ("show", "Show a saved run: the answer, the table, the findings."),
+    "report": ("report", "Write a saved run as one offline page."),
+    "op": ("op", "Account for one operator and place it under a roof."),
+    "measure": ("measure", "Measure this device's ceilings and keep them."),
+    "devices": ("devices", "List devices and their ceilings, with provenance."),
+    "doctor": ("doctor", "Say what works on this machine, with known-answer checks."),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands live in modules of their own, loaded on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"roofline.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from roofline.errors import near
+
+            close = near(args[0], COMMANDS) or list(COMMANDS)
+            ctx.fail(f"no command {args[0]!r}; there is {', '.join(close)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="roofline")
+def cli() -> None:
+    """Why is this not faster, and what do I do next?
+
+    Measures what a device can do, counts what work needs, and places one against the other.
+
+    \b
+    Example:
+      roofline run train.py
+      roofline op gemm m=1 n=4096 k=4096 dtype=fp16 --device h100-sxm
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    A mistake the user can fix prints one line to standard error and returns 2; a gate that failed
+    returns 1; anything else is our bug and keeps its traceback.
+    """
+    try:
+        code: Any = cli.main(
+            args=None if argv is None else list(argv), prog_name="roofline", standalone_mode=False
+        )
+    except RooflineError as error:
+        return _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # The reader (head, less) has gone.  Python would complain again while flushing at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"roofline: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,1 @@
+"""Printed and measured ceilings, with their provenance."""

@@ -1,0 +1,1 @@
+"""Findings: what a placement means, and what to do next."""

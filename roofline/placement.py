@@ -1,0 +1,195 @@
+"""The model: demand over ceiling is time, and the largest time is the bound.
+
+Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009, written in time rather than in
+flop/s, so that work with no arithmetic (a copy), with two precisions, or with several memory
+levels needs no special case.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from roofline.device import DRAM, Ceiling, Resource, Roof
+from roofline.errors import BadInput
+from roofline.work import Count, Ledger, Work
+
+ABOVE = 1.05  # a point this far over its roof is a finding about the model
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The least time one resource alone would need."""
+
+    demanded: Resource  # what the work asked for
+    ceiling: Ceiling  # what serves it: another pipe where the device maps one
+    amount: int  # demanded.unit
+
+    @property
+    def least_s(self) -> float:
+        """Amount over rate."""
+        return self.amount / self.ceiling.rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where some work sits under a roof."""
+
+    work: Work
+    bounds: tuple[Bound, ...]  # slowest first; empty for work that needs nothing or has no ceiling
+    no_ceiling: tuple[Resource, ...]  # demanded, but nothing known about their rate
+    placed_at: Resource  # the boundary its compulsory bytes cross
+    measured_s: float | None = None
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The algorithmic ledger, as placed: bytes stand at `placed_at`."""
+        return self.work.algorithmic
+
+    @property
+    def binding(self) -> Bound | None:
+        """The resource that needs longest; None when nothing known is needed."""
+        return self.bounds[0] if self.bounds else None
+
+    @property
+    def known(self) -> bool:
+        """Whether the whole demand is in `bounds`."""
+        return self.ledger is not None and not self.ledger.unaccounted and not self.no_ceiling
+
+    @property
+    def roof_s(self) -> float | None:
+        """Least time when every resource overlaps perfectly; None when nothing could be bounded.
+
+        With parts unaccounted or without ceiling it is still a valid, but too low, bound.
+        """
+        if self.bounds:
+            return self.bounds[0].least_s
+        return 0.0 if self.known else None
+
+    @property
+    def serial_s(self) -> float | None:
+        """Least time when no resource overlaps another."""
+        return sum(b.least_s for b in self.bounds) if self.roof_s is not None else None
+
+    @property
+    def roof_fraction(self) -> float | None:
+        """Share of the roof reached, never clipped: above 1 the model is in doubt."""
+        if self.measured_s is None or not self.roof_s:
+            return None
+        return self.roof_s / self.measured_s
+
+    @property
+    def lost_s(self) -> float | None:
+        """Measured time beyond the roof time."""
+        if self.measured_s is None or self.roof_s is None:
+            return None
+        return self.measured_s - self.roof_s
+
+    @property
+    def attainable_flop_per_s(self) -> float | None:
+        """The rate this work would reach on its roof; None for work without flop."""
+        if self.ledger is None or not self.ledger.flop or not self.roof_s:
+            return None
+        return self.ledger.flop / self.roof_s
+
+    @property
+    def intensity(self) -> dict[Resource, float]:
+        """Flop per byte at every boundary the work crosses."""
+        if self.ledger is None:
+            return {}
+        return {
+            r: self.ledger.flop / amount
+            for r, amount in self.ledger.demand().items()
+            if r.is_boundary and amount
+        }
+
+    @property
+    def ridge_point(self) -> dict[Resource, float]:
+        """Per boundary, the intensity at which it and the busiest pipe bind together."""
+        pipe = next((b for b in self.bounds if b.demanded.unit == "flop"), None)
+        if pipe is None:
+            return {}
+        return {
+            b.demanded: ridge_point(pipe.ceiling, b.ceiling)
+            for b in self.bounds
+            if b.demanded.is_boundary
+        }
+
+
+def place(
+    work: Ledger | Work,
+    roof: Roof,
+    measured_s: float | None = None,
+    *,
+    warm: bool = False,
+) -> Placement:
+    """Put `work` under `roof`.
+
+    `warm` says that the call ran with its operands as near as they fit: its compulsory bytes are
+    then placed at the innermost boundary that holds its footprint.  Otherwise they cross DRAM.
+    """
+    if measured_s is not None and not (math.isfinite(measured_s) and measured_s > 0):
+        raise BadInput(f"a measured time must be positive and finite; got {measured_s} s")
+    work = Work(algorithmic=work) if isinstance(work, Ledger) else work
+    ledger = work.algorithmic
+    if ledger is None:
+        return Placement(work=work, bounds=(), no_ceiling=(), placed_at=DRAM, measured_s=measured_s)
+    placed_at = DRAM
+    if warm and ledger.footprint is not None:
+        placed_at = roof.innermost(ledger.footprint)
+        ledger = _moved(ledger, placed_at)
+    bounds, no_ceiling = _bounds(ledger, roof)
+    return Placement(
+        work=replace(work, algorithmic=ledger),
+        bounds=bounds,
+        no_ceiling=no_ceiling,
+        placed_at=placed_at,
+        measured_s=measured_s,
+    )
+
+
+def _bounds(ledger: Ledger, roof: Roof) -> tuple[tuple[Bound, ...], tuple[Resource, ...]]:
+    bounds, no_ceiling = [], []
+    for resource, amount in ledger.demand().items():
+        ceiling = roof.ceiling(resource, ledger.read_share(resource))
+        if ceiling is None:
+            no_ceiling.append(resource)
+        elif amount:
+            bounds.append(Bound(resource, ceiling, amount))
+    bounds.sort(key=lambda bound: bound.least_s, reverse=True)
+    return tuple(bounds), tuple(no_ceiling)
+
+
+def _moved(ledger: Ledger, boundary: Resource) -> Ledger:
+    """The same bytes, crossing `boundary` instead of DRAM: outer levels are not reached."""
+    if boundary == DRAM or ledger.count is not Count.ALGORITHMIC:
+        return ledger
+    entries = tuple(
+        replace(e, resource=boundary) if e.resource == DRAM else e for e in ledger.entries
+    )
+    return replace(ledger, entries=entries)
+
+
+def ridge_point(compute: Ceiling, memory: Ceiling) -> float:
+    """Arithmetic intensity [flop/B] at which both ceilings bind together."""
+    _same_kind(compute, memory)
+    return compute.rate / memory.rate
+
+
+def attainable(intensity: float, at: Resource, compute: Ceiling, memory: Ceiling) -> float:
+    """Highest rate [flop/s] at an intensity [flop/B] counted at the boundary `at`.
+
+    The bandwidth must be that boundary's own; another's is refused.
+    """
+    _same_kind(compute, memory)
+    if at != memory.resource:
+        raise BadInput(
+            f"an intensity at {at.name} cannot meet the bandwidth of {memory.resource.name}"
+        )
+    return min(compute.rate, intensity * memory.rate)
+
+
+def _same_kind(compute: Ceiling, memory: Ceiling) -> None:
+    if not compute.resource.is_pipe or not memory.resource.is_boundary:
+        raise BadInput(
+            f"a ridge needs a pipe and a boundary; got {compute.resource.name} "
+            f"and {memory.resource.name}"
+        )

@@ -1,0 +1,1 @@
+"""A run -> placed items, groups, coverage: what diagnosis and report read."""

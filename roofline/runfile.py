@@ -1,0 +1,218 @@
+"""The saved run: what happened and on what, in one Parquet file (``*.roof``).
+
+The table holds one row an event; the file's own key-value metadata holds one JSON document under
+the key ``roofline``: device, signatures with their ledgers, steps, gaps, provenance and version.
+Placements and findings are never saved: they are computed when a run is read, so that a better
+rule improves old runs.  Nothing of the environment and no path of the user goes into the file.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from roofline.call import Call
+from roofline.device import Device
+from roofline.errors import BadInput
+from roofline.work import Ledger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA = "roofline.run/1"
+_KEY = b"roofline"
+
+Phase = Literal["forward", "backward", "optimizer", "other"]
+Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """One distinct call and what it needs; every event points at one."""
+
+    name: str  # operator, region or kernel name
+    call: Call | None = None  # None where only the name is known (a compiled region, a kernel)
+    ledger: Ledger | None = None  # as counted when the run was recorded
+    executed: Ledger | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened; the columns of the table.  Times are integer nanoseconds."""
+
+    signature: int  # index into Run.signatures
+    kind: Kind
+    step: int  # index into Run.steps; -1 is outside every step
+    start_ns: int  # from the start of the recording
+    duration_ns: int | None  # None is not recorded
+    phase: Phase = "other"
+    module: str = ""  # "" is outside every module
+    thread: str = ""
+    stream: int | None = None  # device stream of a kernel
+    parent: int | None = None  # row of the event that caused this one: a kernel's operator
+    page_faults: int | None = None  # minor faults of the process during the event
+    counters: dict[str, float] = field(default_factory=dict)  # profiler counters by their own names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One repetition of the program's work."""
+
+    start_ns: int
+    duration_ns: int  # wall time, recorder's own work included
+    bookkeeping_ns: int = 0  # of that, spent by the recorder
+    warmup: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something the recording knows it does not hold."""
+
+    name: str  # "thread loader-0", "compiled region"
+    what: str  # one sentence
+    seconds: float | None = None  # how much, where that is known
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorder:
+    """Who recorded, with what, and how far its times can be trusted."""
+
+    tool: str  # "roofline 0.1.0", "torch profiler"
+    program: str  # base name of the script or file
+    recorded_at: str  # UTC, ISO 8601
+    versions: dict[str, str] = field(default_factory=dict)  # torch, python, driver, ...
+    threads: int | None = None  # intra-operator CPU threads
+    timer: str = ""  # how durations were taken, in words
+    overhead_s: float | None = None  # recorder's time inside one event's duration (median)
+    shortest_s: float | None = None  # durations below this say more about the recorder
+    cache: str = "warm"  # a measurement.CacheState
+    clock: str = "unknown"  # a measurement.ClockState
+    exit_code: int | None = None  # of the script; None while unknown
+    warnings: tuple[str, ...] = ()  # what was repaired or skipped on the way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A whole recording."""
+
+    recorder: Recorder
+    device: Device | None  # with its ceilings; None when the recording does not name one
+    signatures: tuple[Signature, ...]
+    steps: tuple[Step, ...]
+    gaps: tuple[Gap, ...]
+    events: "pa.Table"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The events as dictionaries, in order; keys are the fields of `Event`."""
+        rows: list[dict[str, Any]] = self.events.to_pylist()
+        for row in rows:
+            row["counters"] = dict(row["counters"] or ())
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Document:
+    schema: str
+    recorder: Recorder
+    device: Device | None
+    signatures: tuple[Signature, ...]
+    steps: tuple[Step, ...]
+    gaps: tuple[Gap, ...]
+
+
+def table(events: Iterable[Event]) -> "pa.Table":
+    """Events as the columns of a run."""
+    import pyarrow as pa
+
+    events = list(events)
+    columns = {f.name: [getattr(e, f.name) for e in events] for f in fields(Event)}
+    columns["counters"] = [list(c.items()) for c in columns["counters"]]
+    return pa.table(columns, schema=arrow_schema())
+
+
+def arrow_schema() -> "pa.Schema":
+    """The columns of the events table with their types."""
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema([
+        ("signature", pa.int32()), ("kind", text), ("step", pa.int32()),
+        ("start_ns", pa.int64()), ("duration_ns", pa.int64()),
+        ("phase", text), ("module", text), ("thread", text),
+        ("stream", pa.int64()), ("parent", pa.int64()), ("page_faults", pa.int64()),
+        ("counters", pa.map_(pa.string(), pa.float64())),
+    ])  # fmt: skip
+
+
+def save(run: Run, path: Path) -> None:
+    """Write `run` to `path`, whole or not at all; an earlier file stays until then."""
+    import pyarrow.parquet as pq
+
+    document = _Document(
+        schema=SCHEMA,
+        recorder=run.recorder,
+        device=run.device,
+        signatures=run.signatures,
+        steps=run.steps,
+        gaps=run.gaps,
+    )
+    meta = {_KEY: msgspec.json.encode(document)}
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        try:
+            pq.write_table(run.events.replace_schema_metadata(meta), temporary, compression="zstd")
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def load(path: Path) -> Run:
+    """Read a run.  A file of a newer schema, or of another kind, is refused in one sentence."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        events = pq.read_table(path)
+    except FileNotFoundError:
+        raise BadInput(f"no run file {path}") from None
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"{path} cannot be read as a run file: {reason}") from None
+    meta = (events.schema.metadata or {}).get(_KEY)
+    if meta is None:
+        raise BadInput(f"{path} is a Parquet file but not a roofline run")
+    try:
+        schema = msgspec.json.decode(meta, type=dict[str, Any]).get("schema")
+        if schema != SCHEMA:
+            raise BadInput(f"{path} is written as {schema}; this version reads {SCHEMA}")
+        document = msgspec.json.decode(meta, type=_Document)
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
+    wanted = arrow_schema()
+    if absent := [name for name in wanted.names if name not in events.column_names]:
+        raise BadInput(f"{path} is damaged: no column {', '.join(absent)}")
+    return Run(
+        recorder=document.recorder,
+        device=document.device,
+        signatures=document.signatures,
+        steps=document.steps,
+        gaps=document.gaps,
+        events=events.select(wanted.names),
+    )
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
