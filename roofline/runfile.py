@@ -55,6 +55,11 @@ class Event:
     stream: int | None = None  # device stream of a kernel
     parent: int | None = None  # row of the event that caused this one: a kernel's operator
     page_faults: int | None = None  # minor faults of the process during the event
+    # Storages by numbers that are never reused within a run, so that data can be followed from one
+    # event to the next: one a tensor of Call.tensors, and one a tensor of Call.outputs (an output
+    # that aliases an argument has the argument's number).  Empty is not recorded.
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
     counters: dict[str, float] = field(default_factory=dict)  # profiler counters by their own names
 
 
@@ -146,6 +151,7 @@ def arrow_schema() -> "pa.Schema":
         ("start_ns", pa.int64()), ("duration_ns", pa.int64()),
         ("phase", text), ("module", text), ("thread", text),
         ("stream", pa.int64()), ("parent", pa.int64()), ("page_faults", pa.int64()),
+        ("reads", pa.list_(pa.int64())), ("writes", pa.list_(pa.int64())),
         ("counters", pa.map_(pa.string(), pa.float64())),
     ])  # fmt: skip
 
