@@ -1,0 +1,11 @@
+"""Settings that every test shares."""
+
+import os
+
+from hypothesis import settings
+
+# A shared machine has no deadlines; CI draws the same examples every time, so that a red run can
+# be repeated.
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
