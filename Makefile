@@ -49,7 +49,7 @@ clean: ## remove the environment and everything that was built
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 setup-run setup-dev:
-	@command -v $(PYTHON) >/dev/null || { \
+	@$(PYTHON) -c '' 2>/dev/null || { \
 	  echo "roofline: no interpreter $(PYTHON); install Python 3.11 or newer, or name one with PYTHON=" >&2; \
 	  exit 2; }
 	@$(PYTHON) tools/setup.py $(VENV) $(subst setup-,,$@)

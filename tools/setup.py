@@ -27,7 +27,11 @@ def stop(sentence: str) -> NoReturn:
 
 
 if sys.version_info < OLDEST:
-    newer = [name for name in ("python3.11", "python3.12", "python3.13") if shutil.which(name)]
+    newer = [
+        name
+        for name in ("python3.11", "python3.12", "python3.13")
+        if shutil.which(name) and not subprocess.call([name, "-c", ""], stderr=subprocess.DEVNULL)
+    ]
     stop(
         f"Python 3.11 or newer is needed and {sys.executable} is {sys.version.split()[0]}; "
         + (
