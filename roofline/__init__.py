@@ -1,3 +1,36 @@
-"""Rooflines: what a device allows, what work needs, what was measured, and what to do next."""
+"""Rooflines: what a device allows, what work needs, what was measured, and what to do next.
+
+Accounting and placing::
+
+    import roofline as rl
+
+    ledger = rl.ops.gemm(m=1, n=4096, k=4096, dtype="fp16")
+    print(rl.place(ledger, rl.device("h100-sxm").in_force(), 17e-6).roof_fraction)
+
+Recording::
+
+    with rl.profile() as run:
+        train_one_step()
+    run.report("out.html")
+
+Everything is loaded on first use: importing this package imports no torch.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from roofline import ops
+    from roofline.facade import device, load, measure, place, profile
+
+__all__ = ["device", "load", "measure", "ops", "place", "profile"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ops":
+        return importlib.import_module("roofline.ops")
+    if name in __all__:
+        return getattr(importlib.import_module("roofline.facade"), name)
+    raise AttributeError(f"module 'roofline' has no attribute {name!r}")

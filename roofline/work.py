@@ -155,3 +155,26 @@ class Work:
             ledger = getattr(self, count.value)
             if ledger is not None and ledger.count is not count:
                 raise BadInput(f"a ledger counted as {ledger.count} cannot stand as {count}")
+
+
+def times(work: Work, calls: int) -> Work:
+    """The work of `calls` equal calls, each count apart."""
+    return Work(
+        **{
+            c.value: None if (v := getattr(work, c.value)) is None else v.times(calls)
+            for c in Count
+        }
+    )
+
+
+def together(works: Iterable[Work]) -> Work:
+    """All of it as one, each count apart; a count that some part lacks is unknown for the whole."""
+    works = list(works)
+    sums: dict[str, Ledger | None] = {}
+    for count in Count:
+        parts = [getattr(work, count.value) for work in works]
+        whole = None if None in parts or not parts else parts[0]
+        for part in parts[1:] if whole is not None else ():
+            whole += part
+        sums[count.value] = whole
+    return Work(**sums)

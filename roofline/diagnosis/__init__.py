@@ -1,1 +1,38 @@
-"""Findings: what a placement means, and what to do next."""
+"""Findings: what a program's placement means, and what to do next.
+
+A sanity finding silences advice on its own item only; when more than a fifth of the time is in
+doubt it silences the advice on the whole program too.
+"""
+
+from collections.abc import Callable, Iterator
+
+from roofline.diagnosis.compute import far_below
+from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
+from roofline.diagnosis.overhead import overhead_bound
+from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.sanity import above_the_roof, incomplete_ledger
+from roofline.program import Program
+
+Rule = Callable[[Program], Iterator[Finding]]
+SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger)
+ADVICE: tuple[Rule, ...] = (excess_passes, overhead_bound, far_below, fresh_memory, at_the_roof)
+IN_DOUBT = 0.2  # of busy time
+
+__all__ = ["ADVICE", "SANITY", "Finding", "diagnose"]
+
+
+def diagnose(program: Program) -> tuple[Finding, ...]:
+    """Every finding that holds: doubts first, then advice by what it could save."""
+    doubts = [finding for rule in SANITY for finding in rule(program)]
+    in_doubt = {finding.item for finding in doubts if finding.item}
+    busy_s = program.whole.busy_s
+    doubt_s = sum(finding.doubt_s or 0.0 for finding in doubts)
+    silent = bool(busy_s) and doubt_s > IN_DOUBT * (busy_s or 0.0)
+    advice = [
+        finding
+        for rule in ADVICE
+        for finding in rule(program)
+        if finding.item not in in_doubt and not (silent and not finding.item)
+    ]
+    advice.sort(key=lambda finding: finding.saves_s or 0.0, reverse=True)
+    return (*doubts, *advice)

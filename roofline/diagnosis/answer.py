@@ -1,0 +1,44 @@
+"""The answer in two plain sentences: how far from the roof, and what to do first."""
+
+from collections.abc import Sequence
+
+from roofline.diagnosis.rule import Finding
+from roofline.program import Program
+from roofline.units import show
+
+
+def answer(program: Program, findings: Sequence[Finding]) -> tuple[str, str]:
+    """How long a step takes against its roof, then the first thing to do about it."""
+    return _where(program), _what(program, findings)
+
+
+def _where(program: Program) -> str:
+    whole = program.whole
+    name = (program.recorder.program if program.recorder else "") or "The program"
+    step = "a step" if whole.steps > 1 else "the run"
+    if whole.step_s is None:
+        return f"{name} has no times, so nothing can be said about how far it is from its roof."
+    takes = f"{name} takes {show(whole.step_s, 's')} for {step}"
+    if whole.roof_s is None:
+        return f"{takes}; without ceilings of its device, how far that is from the roof is unknown."
+    part = "" if (whole.coverage or 0) >= 0.995 else " (what is accounted for)"
+    return (
+        f"{takes}; at the roof of {program.roof.name} its operators would need "
+        f"{show(whole.roof_s, 's')}{part}, {whole.roof_s / whole.step_s:.0%} of that."
+    )
+
+
+def _what(program: Program, findings: Sequence[Finding]) -> str:
+    advice = [f for f in findings if f.saves_s]
+    doubts = [f for f in findings if f.doubt_s is not None]
+    if advice:
+        first = advice[0]
+        return (
+            f"First: {first.claim}; {first.next_step.split(';')[0]} "
+            f"(saves at most {show(first.saves_s or 0.0, 's')} a step)."
+        )
+    if doubts:
+        return f"First settle a doubt about the model: {doubts[0].claim}."
+    if program.whole.roof_s is None:
+        return "Measure the device (`roofline measure`), then look again."
+    return "Nothing found here is worth doing."

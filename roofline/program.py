@@ -1,1 +1,0 @@
-"""A run -> placed items, groups, coverage: what diagnosis and report read."""

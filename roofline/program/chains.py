@@ -1,0 +1,166 @@
+"""Neighbouring operators that pass over the same data: what one fused kernel could save at most.
+
+A chain is a run of consecutive calls that stream over their data (pointwise, reductions,
+normalisations, copies), where every call reads something that an earlier one of the chain wrote.
+Free calls (views) do not break it; everything else does, what is unaccounted included.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from roofline import ops
+from roofline.call import Tensor
+from roofline.program.placed import Placed
+from roofline.program.timing import Timed
+
+NEAR = 0.8  # assumed: from this share of its roof on, a call is said to be on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """Equal chains together: what one of them moves, and the least that its ends need."""
+
+    names: tuple[str, ...]  # operators in order
+    module: str
+    phase: str
+    count: int  # how often, in all measured steps
+    moved: int  # B of one chain: its calls' algorithmic bytes
+    least: int  # B of one chain: what enters from outside once, and what is used afterwards
+    widest: int  # B of its largest tensor
+    measured_s: float | None  # of all `count` together
+    least_s: float | None  # of all `count` together: `least` at the ceiling of its own boundary
+    at_roof: int  # calls of one chain that run at NEAR of their roof or above
+    signatures: tuple[int, ...]
+
+    @property
+    def passes(self) -> float:
+        """Passes over the largest tensor."""
+        return self.moved / self.widest
+
+    @property
+    def least_passes(self) -> float:
+        """Passes that remain when nothing in between leaves the chip."""
+        return self.least / self.widest
+
+    @property
+    def saves_s(self) -> float | None:
+        """At most, over all of them."""
+        if self.measured_s is None or self.least_s is None:
+            return None
+        return self.measured_s - self.least_s
+
+
+def chains(events: Sequence[Timed], placed: Placed) -> tuple[Chain, ...]:
+    """Every chain of two calls or more, equal ones together, most bytes saved first.
+
+    Needs the storages of each call, which live recordings have; without them there is none.
+    """
+    last_read: dict[int, int] = {}
+    for event in events:
+        for storage in event.reads:
+            last_read[storage] = event.row
+    found: dict[tuple[object, ...], list[Sequence[Timed]]] = {}
+    for group in _groups(events, placed):
+        key = (tuple(e.signature for e in group), group[0].module, group[0].phase)
+        found.setdefault(key, []).append(group)
+    made = [_chain(placed, groups, last_read) for groups in found.values()]
+    return tuple(sorted(made, key=lambda c: (c.moved - c.least) * c.count, reverse=True))
+
+
+def _groups(events: Sequence[Timed], placed: Placed) -> Iterator[Sequence[Timed]]:
+    group: list[Timed] = []
+    written: set[int] = set()
+    for event in events:
+        if _free(placed, event):
+            continue
+        streams = bool(event.writes) and placed.signatures[event.signature].name in ops.STREAMING
+        joins = bool(group) and event.step == group[0].step and bool(written & {*event.reads})
+        if not (streams and joins):
+            if len(group) > 1:
+                yield group
+            group, written = [], set()
+        if streams:
+            group = [*group, event]
+            written |= {*event.writes}
+    if len(group) > 1:
+        yield group
+
+
+def _free(placed: Placed, event: Timed) -> bool:
+    ledger = placed.placements[event.signature].ledger
+    return ledger is not None and not ledger.entries and not ledger.unaccounted
+
+
+def _chain(placed: Placed, groups: Sequence[Sequence[Timed]], last_read: dict[int, int]) -> Chain:
+    first = groups[0]
+    ledgers = [
+        ledger for e in first if (ledger := placed.placements[e.signature].ledger) is not None
+    ]
+    entries = [
+        entry for ledger in ledgers for entry in ledger.entries if entry.resource.unit == "B"
+    ]
+    tensors = [t for e in first for _, t in (*_reads(placed, e), *_writes(placed, e))]
+    times_ns = [event.time_ns for group in groups for event in group if event.time_ns is not None]
+    measured_s = sum(times_ns) / 1e9 if times_ns else None
+    least = _least(placed, first, last_read)
+    boundary = placed.roof.innermost(least)
+    ceiling = placed.roof.ceiling(boundary, 0.5)
+    return Chain(
+        names=tuple(placed.signatures[e.signature].name for e in first),
+        module=first[0].module,
+        phase=first[0].phase,
+        count=len(groups),
+        moved=sum(entry.amount for entry in entries),
+        least=least,
+        widest=max(tensor.nbytes for tensor in tensors),
+        measured_s=measured_s,
+        least_s=None if ceiling is None else least * len(groups) / ceiling.rate,
+        at_roof=_at_roof(placed, groups),
+        signatures=tuple(e.signature for e in first),
+    )
+
+
+def _least(placed: Placed, group: Sequence[Timed], last_read: dict[int, int]) -> int:
+    """Bytes that enter the chain from outside, once each, and bytes that are used afterwards.
+
+    A result that nobody reads later counts as used: it may be the program's.
+    """
+    entering: dict[int, int] = {}
+    made: dict[int, int] = {}
+    read_inside: set[int] = set()
+    for event in group:
+        for storage, tensor in _reads(placed, event):
+            if storage in made:
+                read_inside.add(storage)
+            else:
+                entering[storage] = max(entering.get(storage, 0), tensor.nbytes)
+        for storage, tensor in _writes(placed, event):
+            made[storage] = max(made.get(storage, 0), tensor.nbytes)
+    end = group[-1].row
+    leaving = (
+        nbytes
+        for storage, nbytes in made.items()
+        if storage in entering or last_read.get(storage, -1) > end or storage not in read_inside
+    )
+    return sum(entering.values()) + sum(leaving)
+
+
+def _at_roof(placed: Placed, groups: Sequence[Sequence[Timed]]) -> int:
+    """Calls of one chain whose mean time is within NEAR of their roof."""
+    count = 0
+    for calls in zip(*groups, strict=True):
+        roof_s = placed.placements[calls[0].signature].roof_s
+        times_ns = [call.time_ns for call in calls if call.time_ns is not None]
+        if roof_s and times_ns:
+            count += roof_s >= NEAR * sum(times_ns) / len(times_ns) / 1e9
+    return count
+
+
+def _reads(placed: Placed, event: Timed) -> Iterable[tuple[int, Tensor]]:
+    call = placed.signatures[event.signature].call
+    return zip(event.reads, call.tensors, strict=True) if call and event.reads else ()
+
+
+def _writes(placed: Placed, event: Timed) -> Iterable[tuple[int, Tensor]]:
+    call = placed.signatures[event.signature].call
+    return zip(event.writes, call.outputs, strict=True) if call and event.writes else ()

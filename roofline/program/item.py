@@ -1,0 +1,167 @@
+"""One line of the answer: equal calls, or a group of them, placed and timed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from roofline.device import HIERARCHY, Resource, Roof
+from roofline.placement import Bound, Placement, place
+from roofline.program.timing import Timed
+from roofline.provenance import Spread, spread
+from roofline.work import Ledger, times, together
+
+N = TypeVar("N", int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """All calls of one signature in one phase and module, with the placement of one of them."""
+
+    signature: int  # position in Run.signatures
+    name: str
+    shapes: str
+    phase: str
+    module: str
+    kind: str
+    once: Placement
+    events: tuple[Timed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Work and time of one line, as totals over all measured steps: divide by `steps` to print.
+
+    `placement` is that of the summed ledger.  For equal calls it is exact; for a group its roof
+    time is the loose one, and `roof_s` here, the sum over the parts, is the tight one: operators
+    of an eager program run one after the other.
+    """
+
+    name: str
+    shapes: str  # of one call, in words; "" for different calls together
+    module: str  # "" is outside every module; "several" is several
+    phase: str
+    kind: str
+    steps: int
+    calls: int
+    placement: Placement
+    roof_s: float | None
+    serial_s: float | None
+    measured_s: float | None
+    spread: Spread | None  # of one call (equal calls) or of one step (a group), seconds
+    overhead_s: float | None  # dispatch or launch of the calls, at its own ceiling
+    page_faults: int | None
+    too_short: bool  # a call lasts no longer than the recorder can tell
+    signatures: tuple[int, ...]  # positions in Run.signatures
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What was counted, bytes standing where they were placed."""
+        return self.placement.ledger
+
+    @property
+    def binding(self) -> Bound | None:
+        """The resource that needs longest."""
+        return self.placement.binding
+
+    @property
+    def placed_at(self) -> Resource:
+        """The outermost boundary that its compulsory bytes cross."""
+        return self.placement.placed_at
+
+    @property
+    def complete(self) -> bool:
+        """Whether every part is accounted for."""
+        return self.ledger is not None and not self.ledger.unaccounted
+
+    @property
+    def roof_fraction(self) -> float | None:
+        """Roof time over measured time, never clipped."""
+        return self.roof_s / self.measured_s if self.measured_s and self.roof_s else None
+
+    @property
+    def lost_s(self) -> float | None:
+        """Measured time beyond the roof time."""
+        if self.measured_s is None or self.roof_s is None:
+            return None
+        return self.measured_s - self.roof_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What holds for every line of one program."""
+
+    roof: Roof
+    steps: int
+    call_overhead_s: float | None  # least time to dispatch or launch one call
+    shortest_s: float | None  # below this a duration says more about the recorder
+
+
+def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
+    """One item from its parts: amounts and times add, and so do roof times, part by part."""
+    events = [event for part in parts for event in part.events]
+    known_ns = [event.time_ns for event in events if event.time_ns is not None]
+    measured_s = sum(known_ns) / 1e9 if known_ns else None
+    overhead_s = conditions.call_overhead_s
+    shortest_s = conditions.shortest_s
+    signatures = tuple(dict.fromkeys(part.signature for part in parts))
+    return Item(
+        name=name,
+        shapes=parts[0].shapes if len(signatures) == 1 else "",
+        module=_same(part.module for part in parts),
+        phase=_same(part.phase for part in parts),
+        kind=_same(part.kind for part in parts),
+        steps=conditions.steps,
+        calls=len(events),
+        placement=_placed(parts, conditions.roof, measured_s),
+        roof_s=total(_times(p.once.roof_s, len(p.events)) for p in parts),
+        serial_s=total(_times(p.once.serial_s, len(p.events)) for p in parts),
+        measured_s=measured_s,
+        spread=_spread(events, len(signatures) == 1),
+        overhead_s=None if overhead_s is None else overhead_s * len(events),
+        page_faults=total(event.page_faults for event in events),
+        too_short=bool(shortest_s and measured_s and measured_s / len(events) < shortest_s),
+        signatures=signatures,
+    )
+
+
+def total(values: Iterable[N | None]) -> N | None:
+    """The sum of what is known, None when nothing is: coverage tells how much that was.
+
+    >>> total([1, None, 2]), total([None])
+    (3, None)
+    """
+    known = [v for v in values if v is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _placed(parts: Sequence[Part], roof: Roof, measured_s: float | None) -> Placement:
+    if len({part.signature for part in parts}) == 1:
+        once, calls = parts[0].once, sum(len(part.events) for part in parts)
+        return replace(
+            once,
+            work=times(once.work, calls),
+            bounds=tuple(Bound(b.demanded, b.ceiling, b.amount * calls) for b in once.bounds),
+            measured_s=measured_s or None,
+        )
+    work = together(times(part.once.work, len(part.events)) for part in parts)
+    outermost = max((part.once.placed_at for part in parts), key=HIERARCHY.index)
+    return replace(place(work, roof, measured_s or None), placed_at=outermost)
+
+
+def _spread(events: Sequence[Timed], equal: bool) -> Spread | None:
+    """Of one call where calls are equal, else of one step where there are several."""
+    by: dict[int, float] = {}
+    for event in events:
+        if event.time_ns is not None:
+            key = event.row if equal else event.step
+            by[key] = by.get(key, 0.0) + event.time_ns / 1e9
+    return spread(list(by.values()), best="min") if len(by) > 1 else None
+
+
+def _times(seconds: float | None, calls: int) -> float | None:
+    return None if seconds is None else seconds * calls
+
+
+def _same(values: Iterable[str]) -> str:
+    different = set(values)
+    return different.pop() if len(different) == 1 else "several"

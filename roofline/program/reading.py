@@ -1,0 +1,194 @@
+"""Reading a run: recount, place, time, group."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from roofline.device import DISPATCH, LAUNCH, Device, Roof
+from roofline.errors import BadInput, NotFound
+from roofline.placement import place
+from roofline.program.chains import Chain, chains
+from roofline.program.item import Conditions, Item, Part, line, total
+from roofline.program.placed import Placed, recount, shapes
+from roofline.program.timing import Timed, busy_ns, measured_steps, timed
+from roofline.runfile import Gap, Recorder, Run
+from roofline.work import Ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """One step of the whole program, mean over the measured steps; None is not known."""
+
+    steps: int
+    step_s: float | None  # wall time without the recorder's own work
+    busy_s: float | None
+    gap_s: float | None  # wall time in which no operator ran
+    roof_s: float | None  # the parts' roof times, one after the other
+    loose_roof_s: float | None  # the summed ledger's
+    lost_s: float | None  # step_s - roof_s
+    overhead_s: float | None  # dispatch or launch of every call at its ceiling
+    bookkeeping_s: float | None
+    coverage: float | None  # share of busy time with a complete ledger
+    calls: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Everything that can be said of a run before anybody draws a conclusion."""
+
+    recorder: Recorder | None  # None of work that was only stated
+    device: Device | None
+    conditions: Conditions
+    parts: tuple[Part, ...]
+    chains: tuple[Chain, ...]  # neighbours that pass over the same data, most bytes saved first
+    whole: Totals
+    gaps: tuple[Gap, ...]
+
+    @property
+    def roof(self) -> Roof:
+        """The ceilings in force; without any when the run names no device."""
+        return self.conditions.roof
+
+    def by(self, grouping: str = "call") -> tuple[Item, ...]:
+        """The program as lines, one per key of GROUPINGS, most time lost first."""
+        if grouping not in GROUPINGS:
+            raise NotFound(f"no grouping {grouping!r}; there is {', '.join(GROUPINGS)}")
+        key, label = GROUPINGS[grouping]
+        groups: dict[str | int, list[Part]] = {}
+        for part in self.parts:
+            groups.setdefault(key(part), []).append(part)
+        lines = [line(label(parts[0]), parts, self.conditions) for parts in groups.values()]
+        return tuple(sorted(lines, key=_urgency, reverse=True))
+
+
+# name -> (what parts must share to stand on one line, how that line is called)
+GROUPINGS: Mapping[str, tuple[Callable[[Part], str | int], Callable[[Part], str]]] = (
+    MappingProxyType({
+        "call": (lambda p: p.signature, lambda p: p.name),
+        "operator": (lambda p: p.name, lambda p: p.name),
+        "kernel": (lambda p: p.name, lambda p: p.name),
+        "module": (lambda p: p.module, lambda p: p.module or "outside modules"),
+        "phase": (lambda p: p.phase, lambda p: p.phase),
+    })
+)  # fmt: skip
+
+
+def read(run: Run) -> Program:
+    """Recount every signature, place it under the run's ceilings, join it with its times."""
+    steps = measured_steps(run)
+    if not steps:
+        raise BadInput("the run holds no measured step: every step was dropped as warm-up")
+    placed = recount(run)
+    conditions = Conditions(
+        roof=placed.roof,
+        steps=len(steps),
+        call_overhead_s=_call_overhead_s(placed.roof),
+        shortest_s=run.recorder.shortest_s,
+    )
+    events = tuple(timed(run))
+    parts = _parts(events, placed)
+    return Program(
+        recorder=run.recorder,
+        device=run.device,
+        conditions=conditions,
+        parts=parts,
+        chains=chains(events, placed),
+        whole=_totals(run, parts, conditions),
+        gaps=run.gaps,
+    )
+
+
+def single(
+    name: str, ledger: Ledger, roof: Roof, time_s: float | None = None, device: Device | None = None
+) -> Program:
+    """The program of one call that nobody recorded: stated by its sizes, perhaps timed by hand.
+
+    Its caches are taken as cold: its bytes cross DRAM.
+    """
+    once = place(ledger, roof, time_s)
+    event = Timed(
+        row=0, signature=0, kind="op", step=0, start_ns=0, phase="other", module="",
+        time_ns=None if time_s is None else time_s * 1e9, page_faults=None, reads=(), writes=(),
+    )  # fmt: skip
+    part = Part(
+        signature=0, name=name, shapes="", phase="other", module="", kind="op",
+        once=once, events=(event,),
+    )  # fmt: skip
+    return Program(
+        recorder=None,
+        device=device,
+        conditions=Conditions(roof=roof, steps=1, call_overhead_s=None, shortest_s=None),
+        parts=(part,),
+        chains=(),
+        whole=_UNTIMED,
+        gaps=(),
+    )
+
+
+_UNTIMED = Totals(
+    steps=1, step_s=None, busy_s=None, gap_s=None, roof_s=None, loose_roof_s=None, lost_s=None,
+    overhead_s=None, bookkeeping_s=None, coverage=None, calls=1,
+)  # fmt: skip
+
+
+def _call_overhead_s(roof: Roof) -> float | None:
+    ceiling = roof.ceiling(DISPATCH if roof.kind == "cpu" else LAUNCH)
+    return None if ceiling is None else 1 / ceiling.rate
+
+
+def _parts(events: Iterable[Timed], placed: Placed) -> tuple[Part, ...]:
+    groups: dict[tuple[int, str, str], list[Timed]] = {}
+    for event in events:
+        groups.setdefault((event.signature, event.phase, event.module), []).append(event)
+    return tuple(
+        Part(
+            signature=at,
+            name=placed.signatures[at].name,
+            shapes=shapes(placed.signatures[at].call),
+            phase=phase,
+            module=module,
+            kind=group[0].kind,
+            once=placed.placements[at],
+            events=tuple(group),
+        )
+        for (at, phase, module), group in groups.items()
+    )
+
+
+def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals:
+    n = conditions.steps
+    steps = [run.steps[i] for i in measured_steps(run)]
+    wall_ns = sum(s.duration_ns - s.bookkeeping_ns for s in steps)
+    covered = busy_ns(run)
+    busy_s = None if covered is None else covered / n / 1e9
+    step_s = wall_ns / n / 1e9 if wall_ns > 0 else None
+    whole = line("program", parts, conditions) if parts else None
+    roof_s = None if whole is None or whole.roof_s is None else whole.roof_s / n
+    loose_s = None if whole is None else whole.placement.roof_s
+    return Totals(
+        steps=n,
+        step_s=step_s,
+        busy_s=busy_s,
+        gap_s=None if step_s is None or busy_s is None else step_s - busy_s,
+        roof_s=roof_s,
+        loose_roof_s=None if loose_s is None else loose_s / n,
+        lost_s=None if step_s is None or roof_s is None else step_s - roof_s,
+        overhead_s=None if whole is None or whole.overhead_s is None else whole.overhead_s / n,
+        bookkeeping_s=sum(s.bookkeeping_ns for s in steps) / n / 1e9,
+        coverage=_coverage(parts),
+        calls=sum(len(p.events) for p in parts) / n,
+    )
+
+
+def _coverage(parts: tuple[Part, ...]) -> float | None:
+    """Share of the operators' time whose ledger is complete; None without times."""
+    timed_ns = total(e.time_ns for p in parts for e in p.events)
+    if not timed_ns:
+        return None
+    complete = (p for p in parts if p.once.ledger is not None and not p.once.ledger.unaccounted)
+    return (total(e.time_ns for p in complete for e in p.events) or 0) / timed_ns
+
+
+def _urgency(item: Item) -> float:
+    """Time lost; time itself where no roof is known, so that the unknown is not hidden below."""
+    return item.lost_s if item.lost_s is not None else item.measured_s or 0.0

@@ -1,0 +1,215 @@
+"""The placement document: one plain dictionary that text, page and scripts all read.
+
+Schema ``roofline.placement/1``.  Amounts and times of an item are totals over its calls in one
+step (mean over the measured steps).  null is unknown.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from roofline.device import BOUNDARIES, Ceiling, Resource
+from roofline.diagnosis import Finding, diagnose
+from roofline.diagnosis.answer import answer
+from roofline.placement import Bound, Placement
+from roofline.program import Item, Program, read
+from roofline.provenance import Spread
+from roofline.runfile import Run
+from roofline.work import Count, Ledger, Work
+
+SCHEMA = "roofline.placement/1"
+Document = dict[str, Any]
+_UNMEASURED: Document = dict.fromkeys(field.name for field in fields(Spread))
+
+
+def of_run(run: Run, by: str = "call") -> Document:
+    """Everything that can be said of a run, as plain data; `by` is one of program.GROUPINGS."""
+    return document(read(run), by)
+
+
+def document(program: Program, by: str = "call") -> Document:
+    """The same, of a program that has been read."""
+    findings = diagnose(program)
+    recorder = program.recorder
+    whole = asdict(program.whole)
+    coverage = whole.pop("coverage")
+    return {
+        "schema": SCHEMA,
+        "device": _device(program),
+        "roof": [_ceiling(ceiling) for ceiling in program.roof.ceilings],
+        "recorder": None if recorder is None else asdict(recorder),
+        "program": None if recorder is None else whole,
+        "coverage": coverage,
+        "answer": [] if recorder is None else list(answer(program, findings)),
+        "by": by,
+        "items": [_item(item, program) for item in program.by(by)],
+        "findings": [_finding(finding) for finding in findings],
+        "gaps": [asdict(gap) for gap in program.gaps],
+    }
+
+
+def _item(item: Item, program: Program) -> Document:
+    n = item.steps
+    measured_s = _per(item.measured_s, n)
+    busy_s = program.whole.busy_s
+    return {
+        "name": item.name,
+        "shapes": item.shapes,
+        "module": item.module,
+        "phase": item.phase,
+        "kind": item.kind,
+        "calls": _per(item.calls, n),
+        **_placed(item.placement, n),
+        "roof_s": _per(item.roof_s, n),
+        "serial_s": _per(item.serial_s, n),
+        "loose_roof_s": _per(item.placement.roof_s, n),
+        "measured_s": measured_s,
+        "roof_fraction": item.roof_fraction,
+        "lost_s": _per(item.lost_s, n),
+        "overhead_s": _per(item.overhead_s, n),
+        "share": measured_s / busy_s if measured_s is not None and busy_s else None,
+        "spread": None if item.spread is None else asdict(item.spread),
+        "spread_of": "call" if len(item.signatures) == 1 else "step",
+        "too_short": item.too_short,
+        "page_faults": _per(item.page_faults, n),
+        "exactness": _exactness(item.ledger),
+        "conventions": list(item.ledger.conventions) if item.ledger else [],
+        "ledger": _lines(item.ledger, n) if len(item.signatures) == 1 else None,
+    }
+
+
+def _placed(placement: Placement, n: int) -> Document:
+    ledger, work = placement.ledger, placement.work
+    demand = {} if ledger is None else ledger.demand()
+    boundaries = [r for r in BOUNDARIES if r in demand]
+    binding = placement.binding
+    return {
+        "count": Count.ALGORITHMIC.value,
+        "demand": _demand(demand, placement.placed_at, n)
+        if ledger and not _empty(ledger)
+        else None,
+        "flop": None if ledger is None or _empty(ledger) else _per(ledger.flop, n),
+        "unaccounted": list(dict.fromkeys(ledger.unaccounted)) if ledger else [],
+        "intensity": {r.name: v for r, v in placement.intensity.items()},
+        "ridge_point": {r.name: v for r, v in placement.ridge_point.items()},
+        "bounds": [_bound(bound, n) for bound in placement.bounds],
+        "binding": binding.demanded.name if binding else None,
+        "attainable_flop_per_s": placement.attainable_flop_per_s,
+        "placed_at": placement.placed_at.name if boundaries else None,
+        "no_ceiling": [r.name for r in placement.no_ceiling],
+        "executed": _executed(demand, work, n),
+        "achieved": {r.name: _achieved(work.achieved, r, n) for r in boundaries},
+        "excess": {r.name: _excess(work, r) for r in boundaries},
+    }
+
+
+def _empty(ledger: Ledger) -> bool:
+    """Nothing at all is known: an unaccounted call alone, whose demand is null and not zero."""
+    return not ledger.entries and bool(ledger.unaccounted)
+
+
+def _demand(demand: Mapping[Resource, int], placed_at: Resource, n: int) -> Document:
+    """Amounts by resource; boundaries beyond the one that holds the data are null: resident."""
+    amounts: Document = {r.name: _per(amount, n) for r, amount in demand.items()}
+    if placed_at.name in amounts and "dram" not in amounts:
+        amounts["dram"] = None
+    return amounts
+
+
+def _executed(demand: Iterable[Resource], work: Work, n: int) -> Document:
+    known = {} if work.executed is None else work.executed.demand()
+    return {r.name: _per(known.get(r), n) for r in demand if r.is_pipe}
+
+
+def _achieved(ledger: Ledger | None, boundary: Resource, n: int) -> Document:
+    lines = [] if ledger is None else [e for e in ledger.entries if e.resource == boundary]
+    if not lines:
+        return {"read": None, "write": None, "source": None}
+    return {
+        "read": _per(sum(e.amount for e in lines if e.access == "read"), n),
+        "write": _per(sum(e.amount for e in lines if e.access == "write"), n),
+        "source": ", ".join(dict.fromkeys(e.why for e in lines)),
+    }
+
+
+def _excess(work: Work, boundary: Resource) -> float | None:
+    if work.achieved is None or work.algorithmic is None:
+        return None
+    achieved = work.achieved.demand().get(boundary)
+    least = work.algorithmic.demand().get(boundary)
+    return achieved / least if achieved is not None and least else None
+
+
+def _bound(bound: Bound, n: int) -> Document:
+    ceiling = bound.ceiling
+    return {
+        "resource": bound.demanded.name,
+        "amount": _per(bound.amount, n),
+        "rate": ceiling.rate,
+        "basis": ceiling.provenance.basis.value,
+        "least_s": bound.least_s / n,
+        "served_by": ceiling.resource.name,
+        "variant": str(ceiling.variant),
+    }
+
+
+def _ceiling(ceiling: Ceiling) -> Document:
+    where, variant = ceiling.provenance, ceiling.variant
+    return {
+        "resource": ceiling.resource.name,
+        "unit": ceiling.resource.unit,
+        "rate": ceiling.rate,
+        "basis": where.basis.value,
+        "variant": str(variant),
+        "access": variant.access,
+        "threads": variant.threads,
+        "reach": variant.reach.value if variant.reach else None,
+        "sustained": variant.sustained,
+        "capacity": ceiling.capacity,
+        "source": where.source,
+        "conditions": where.conditions,
+        "confidence": where.confidence or None,
+        "as_of": where.as_of.isoformat(),
+        **(asdict(where.spread) if where.spread else _UNMEASURED),
+    }
+
+
+def _device(program: Program) -> Document | None:
+    if program.device is None and not program.roof.ceilings:
+        return None
+    return {
+        "id": program.device.id if program.device else None,
+        "name": program.roof.name,
+        "kind": program.roof.kind,
+        "basis": " and ".join(basis.value for basis in program.roof.bases) or None,
+        "threads": program.recorder.threads if program.recorder else None,
+    }
+
+
+def _finding(finding: Finding) -> Document:
+    plain = asdict(finding)
+    plain["evidence"] = list(finding.evidence)
+    return plain
+
+
+def _lines(ledger: Ledger | None, n: int) -> list[Document]:
+    return [
+        {
+            "resource": e.resource.name, "amount": _per(e.amount, n), "unit": e.resource.unit,
+            "why": e.why, "access": e.access, "exactness": e.exactness.value,
+            "low": _per(e.low, n), "high": _per(e.high, n),
+        }
+        for e in (ledger.entries if ledger else ())
+    ]  # fmt: skip
+
+
+def _exactness(ledger: Ledger | None) -> str:
+    label = None if ledger is None else ledger.exactness
+    return "unknown" if label is None else label.value
+
+
+def _per(total: float | None, n: int) -> float | int | None:
+    """A total over `n` steps as one step's mean; whole numbers stay whole."""
+    if total is None:
+        return None
+    return total // n if isinstance(total, int) and total % n == 0 else total / n

@@ -1,0 +1,184 @@
+"""The terminal: coverage first, then the answer, the table, the findings."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from roofline.units import show
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+Document = dict[str, Any]
+ROWS = 15
+FINDINGS = 5
+
+
+def print_document(
+    document: Document, console: "Console", *, rows: int = ROWS, findings: int = FINDINGS
+) -> None:
+    """Print a placement document of a run."""
+    for block in _blocks(document, rows, findings):
+        console.print(block)
+
+
+def _blocks(document: Document, rows: int, findings: int) -> Iterable["RenderableType"]:
+    from rich.text import Text
+
+    yield Text(_coverage(document))
+    yield Text("")
+    for sentence in document["answer"]:
+        yield Text(sentence)
+    yield Text("")
+    yield _table(document["items"], rows)
+    if note := _notes(document, rows):
+        yield Text(note, style="dim")
+    yield from _findings(document["findings"], findings)
+    for gap in document["gaps"]:
+        yield Text(f"not in this run: {gap['name']}: {gap['what']}")
+
+
+def _coverage(document: Document) -> str:
+    device, recorder, coverage = document["device"], document["recorder"], document["coverage"]
+    covered = "unknown (no times)" if coverage is None else f"{coverage:.1%} of operator time"
+    if device is None:
+        where = "no device with ceilings"
+    else:
+        threads = f", {device['threads']} threads" if device["threads"] else ""
+        where = f"{device['name']}{threads}, {device['basis'] or 'no'} ceilings"
+    return f"coverage: {covered} accounted for; {where}; {_times(document, recorder)}"
+
+
+def _times(document: Document, recorder: Document | None) -> str:
+    whole = document["program"]
+    if whole is None or recorder is None:
+        return "no times"
+    steps = f"{whole['steps']} measured step{'s' if whole['steps'] > 1 else ''}"
+    return f"{steps}, caches {recorder['cache']}, clocks {recorder['clock']}"
+
+
+def _table(items: Sequence[Document], rows: int) -> "RenderableType":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    table.add_column("operator", overflow="fold", ratio=2, min_width=14)
+    table.add_column("shapes", overflow="ellipsis", no_wrap=True, ratio=3, style="dim")
+    for name in ("calls", "time", "roof", "lost", "of roof"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bound by", no_wrap=True)
+    for item in items[:rows]:
+        table.add_row(*_cells(item))
+    return table
+
+
+def _cells(item: Document) -> tuple[str, ...]:
+    calls = item["calls"]
+    return (
+        item["name"].removeprefix("aten::"),
+        item["shapes"] or item["module"],
+        f"{calls:.3g}" if isinstance(calls, float) else str(calls),
+        seconds(item["measured_s"]) + ("~" if item["too_short"] else ""),
+        seconds(item["roof_s"]),
+        seconds(item["lost_s"]),
+        fraction(item),
+        _binding(item),
+    )
+
+
+def seconds(value: float | None) -> str:
+    """A duration, or a dash for one that is not known."""
+    return "-" if value is None else show(value, "s") if value >= 0 else f"-{show(-value, 's')}"
+
+
+def fraction(item: Document) -> str:
+    """The share of the roof that was reached; above 1 stays above 1."""
+    value = item["roof_fraction"]
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _binding(item: Document) -> str:
+    if item["unaccounted"]:
+        return "unaccounted"
+    if item["binding"] is None:
+        return f"no ceiling: {', '.join(item['no_ceiling'])}" if item["no_ceiling"] else "nothing"
+    bound = item["bounds"][0]
+    served = bound["served_by"]
+    return item["binding"] if served == item["binding"] else f"{item['binding']} on {served}"
+
+
+def _notes(document: Document, rows: int) -> str:
+    items, whole = document["items"], document["program"]
+    notes = []
+    if len(items) > rows:
+        rest_s = sum(i["measured_s"] or 0.0 for i in items[rows:])
+        notes.append(f"{len(items) - rows} more lines take {seconds(rest_s)}")
+    if any(item["too_short"] for item in items[:rows]):
+        notes.append("~ too short to time one by one")
+    if whole and whole["gap_s"] is not None and whole["step_s"]:
+        notes.append(f"{seconds(whole['gap_s'])} a step no operator ran")
+    if whole and whole["bookkeeping_s"]:
+        notes.append(f"recording took another {seconds(whole['bookkeeping_s'])}, left out")
+    return "; ".join(notes)
+
+
+def _findings(findings: Sequence[Document], limit: int) -> Iterable["RenderableType"]:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for finding in findings[:limit]:
+        yield Text("")
+        yield Text.assemble((finding["code"], "bold"), " ", finding["claim"])
+        lines = list(finding["evidence"])
+        yield Padding(Text("\n".join(lines), style="dim"), (0, 0, 0, 6))
+        saves = finding["saves_s"]
+        worth = f" (saves at most {seconds(saves)} a step)" if saves else ""
+        yield Padding(Text(f"next: {finding['next_step']}{worth}"), (0, 0, 0, 6))
+        yield Padding(Text(f"wrong if: {finding['wrong_if']}", style="dim"), (0, 0, 0, 6))
+    if len(findings) > limit:
+        yield Text(f"\n{len(findings) - limit} more findings: --findings {len(findings)}")
+
+
+def operator_text(document: Document) -> str:
+    """One operator that was accounted for and placed, in a few plain lines."""
+    (item,) = document["items"]
+    lines = [
+        f"{item['name']} on {document['device']['name']} ({document['device']['basis']} ceilings)"
+    ]
+    lines += [
+        f"  {entry['resource']:<18}{show(entry['amount'], entry['unit']):>12}  {entry['why']}"
+        for entry in item["ledger"]
+    ]
+    lines += [f"  unaccounted: {name}" for name in item["unaccounted"]]
+    for bound in item["bounds"]:
+        marker = ">" if bound["resource"] == item["binding"] else " "
+        unit = next(e["unit"] for e in item["ledger"] if e["resource"] == bound["resource"])
+        lines.append(
+            f"{marker} {bound['resource']:<18}{show(bound['amount'], unit):>12} at "
+            f"{show(bound['rate'], unit + '/s'):>13} = {show(bound['least_s'], 's'):>8}  "
+            f"{bound['basis']}{', ' + bound['variant'] if bound['variant'] else ''}"
+        )
+    lines += [f"  {name}: no ceiling known, not bounded" for name in item["no_ceiling"]]
+    lines += _intensity(item)
+    lines.append(
+        f"  roof time {seconds(item['roof_s'])}, without overlap {seconds(item['serial_s'])}"
+    )
+    if item["measured_s"] is not None:
+        lines.append(f"  measured {seconds(item['measured_s'])}: {fraction(item)} of the roof")
+    lines += [f"  convention: {text}" for text in item["conventions"]]
+    for finding in document["findings"]:
+        lines.append(f"{finding['code']} {finding['claim']}")
+        lines += [f"      {text}" for text in finding["evidence"]]
+        lines.append(f"      next: {finding['next_step']}")
+        lines.append(f"      wrong if: {finding['wrong_if']}")
+    return "\n".join(lines)
+
+
+def _intensity(item: Document) -> list[str]:
+    return [
+        f"  intensity {show(value, 'flop/B')} at {boundary}"
+        + (
+            f", ridge point {show(ridge, 'flop/B')}"
+            if (ridge := item["ridge_point"].get(boundary))
+            else ""
+        )
+        for boundary, value in item["intensity"].items()
+    ]
