@@ -258,16 +258,6 @@ class Roof:
         return DRAM
 
     @property
-    def in_force(self, threads: int | None = None) -> "Roof":
-        """The roof to use when nobody asked for a basis: measured alone, else printed and derived.
-
-        Printed and derived ceilings complete each other; measured ones stand alone, since a gap
-        filled from a datasheet would look like a measurement.
-        """
-        bases = self.bases()
-        chosen = (Basis.MEASURED,) if Basis.MEASURED in bases or not bases else bases
-        return self.roof(*chosen, threads=threads)
-
     def bases(self) -> tuple[Basis, ...]:
         """The bases of its ceilings, firmest first."""
         present = {ceiling.provenance.basis for ceiling in self.ceilings}

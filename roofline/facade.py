@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +64,10 @@ class Recording:
 
         from roofline.report.text import print_document
 
-        console = Console(record=True, width=110, file=_Nowhere(), highlight=False)
+        console = Console(record=True, width=110, file=StringIO(), highlight=False)
         print_document(self.document(), console)
         plain = console.export_text(clear=False)
         return {"text/plain": plain, "text/html": console.export_html(inline_styles=True)}
-
-
-class _Nowhere:
-    """A file for a console that only records."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
 
 
 def load(path: str | Path) -> Recording:
