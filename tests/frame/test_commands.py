@@ -1,0 +1,29 @@
+"""Every command explains itself, and every command answers a mistake with one sentence."""
+
+import pytest
+from click.testing import CliRunner
+
+from roofline.cli import COMMANDS, cli, main
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example(name: str) -> None:
+    shown = CliRunner().invoke(cli, [name, "--help"])
+    assert shown.exit_code == 0, shown.output
+    assert f"roofline {name}" in shown.output.partition("Example")[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_unknown_option_is_the_users_mistake(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "--no-such-option"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("roofline: ")
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_mistyped_command_gets_the_near_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docter"]) == 2
+    assert "doctor" in capsys.readouterr().err
