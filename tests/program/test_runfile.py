@@ -1,0 +1,107 @@
+"""What is not a run, or not one for this version, is refused in one sentence."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from roofline import runfile
+from roofline.call import Call, Tensor
+from roofline.errors import BadInput
+from roofline.runfile import Signature
+from tests.runs import Script, call, tensor
+
+RUN = Script().add(call("aten::mm", tensor(2, 3), tensor(3, 5)), 1).end_step().run()
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "run.roof"
+    runfile.save(RUN, path)
+    return path
+
+
+def test_missing(tmp_path):
+    with pytest.raises(BadInput, match="no run file"):
+        runfile.load(tmp_path / "absent.roof")
+
+
+def test_garbage_truncated_and_directory(tmp_path, saved):
+    (tmp_path / "garbage.roof").write_bytes(b"not parquet")
+    (tmp_path / "short.roof").write_bytes(saved.read_bytes()[:-20])
+    for name in ("garbage.roof", "short.roof", "."):
+        with pytest.raises(
+            BadInput, match=r"cannot be read as a run file|not a roofline run"
+        ) as caught:
+            runfile.load(tmp_path / name)
+        assert "\n" not in str(caught.value)
+
+
+def test_another_parquet_file(tmp_path):
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
+    with pytest.raises(BadInput, match="is a Parquet file but not a roofline run"):
+        runfile.load(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"schema": "roofline.run/2"},
+            "is written as roofline.run/2; this version reads roofline.run/1",
+        ),
+        ({"recorder": 5}, "is damaged"),
+        ({"schema": None}, "is written as None"),
+    ],
+)
+def test_newer_and_damaged(saved, change, message):
+    events = pq.read_table(saved)
+    meta = json.loads(events.schema.metadata[b"roofline"]) | change
+    pq.write_table(events.replace_schema_metadata({b"roofline": json.dumps(meta)}), saved)
+    with pytest.raises(BadInput, match=message):
+        runfile.load(saved)
+
+
+def test_a_failed_save_leaves_the_earlier_file(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(BadInput, match=r"cannot write .*run.roof: No space left on device"):
+        runfile.save(RUN, saved)
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == ["run.roof"]
+
+
+def test_no_such_folder(tmp_path):
+    with pytest.raises(BadInput, match=r"cannot write .*: No such file or directory"):
+        runfile.save(RUN, tmp_path / "absent" / "run.roof")
+
+
+def test_the_file_is_readable_by_common_tools(saved):
+    import duckdb
+
+    rows = duckdb.sql(f"select kind, duration_ns from read_parquet('{saved}')").fetchall()
+    assert rows == [("op", 1000)]
+
+
+def test_every_kind_of_argument_survives(tmp_path):
+    args = (
+        Tensor((2,), "bf16", (1,), 0, 3),
+        1,
+        2.5,
+        True,
+        "inf",
+        None,
+        (1, 2),
+        (Tensor((1,)), None),
+    )
+    run = Script().add(Call("x::y", args), 1).end_step().run()
+    runfile.save(run, tmp_path / "a.roof")
+
+    assert runfile.load(tmp_path / "a.roof").signatures == (
+        Signature(name="x::y", call=Call("x::y", args)),
+    )
