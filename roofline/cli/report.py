@@ -1,0 +1,41 @@
+"""``roofline report``: a saved run as one offline page."""
+
+import json
+from pathlib import Path
+
+import click
+
+from roofline import runfile
+from roofline.program import GROUPINGS
+from roofline.report import html
+from roofline.report.document import of_run
+
+
+@click.command("report")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The file to write; the run's name with .html in this folder when not given.",
+)
+@click.option(
+    "--by", default="call", metavar="GROUPING", help=f"Group items by {', '.join(GROUPINGS)}."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(run: Path, output: Path | None, by: str, as_json: bool) -> None:
+    """Write a saved run as one HTML file that loads nothing from anywhere.
+
+    \b
+    Example:
+      roofline report layernorm.roof -o report.html
+      roofline report layernorm.roof --by module -o modules.html
+    """
+    path = output or Path(f"{run.stem}.html")
+    document = of_run(runfile.load(run), by)
+    html.write(document, path)
+    if as_json:
+        written = {"path": str(path), "bytes": path.stat().st_size, "items": len(document["items"])}
+        click.echo(json.dumps({"schema": "roofline.report/1"} | written))
+    else:
+        click.echo(f"wrote {path}", err=True)

@@ -1,0 +1,114 @@
+"""One offline page from a placement document.
+
+The page is a template with its style, its script and the document inside: nothing is fetched, and
+its content policy forbids that anything could be.  The script and the style are built from
+``web/`` (see ``web/README.md``) and committed under ``page/``.  Answer and coverage are written
+here, as markup, so that they can be read where scripts do not run; all else is drawn from the
+embedded document, whose numbers are in base units as everywhere.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from roofline import __version__
+from roofline.errors import BadInput
+
+Document = dict[str, Any]
+
+
+def render(document: Document) -> str:
+    """The page for `document` (schema ``roofline.placement/1``), as text of an HTML file.
+
+    A number that is not finite raises ValueError: unknown is None.
+    """
+    style, script = _asset("page.css"), _asset("page.js")
+    program = _program(document)
+    return Template(_asset("page.html")).substitute(
+        generator=escape(f"roofline {__version__}"),
+        title=escape(f"{program} - roofline"),
+        program=escape(program),
+        device=escape(_device(document)),
+        answer="".join(f"<p>{escape(sentence)}</p>" for sentence in document["answer"]),
+        coverage=_coverage(document["coverage"]),
+        style=style,
+        style_hash=_digest(style),
+        script=script,
+        script_hash=_digest(script),
+        document=_embedded(document),
+    )
+
+
+def write(document: Document, path: Path) -> None:
+    """Write the page to `path`, whole or not at all; an earlier file stays until then."""
+    page = render(document)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(page)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _program(document: Document) -> str:
+    recorder, device = document["recorder"], document["device"]
+    if recorder is not None and recorder["program"]:
+        return str(recorder["program"])
+    return str(device["name"]) if device is not None else "A run"
+
+
+def _device(document: Document) -> str:
+    device, recorder = document["device"], document["recorder"]
+    if device is None:
+        return "No device with ceilings is known."
+    threads = device["threads"]
+    said = [
+        device["name"],
+        f"{device['basis']} ceilings" if device["basis"] else None,
+        f"{threads} thread{'s' if threads != 1 else ''}" if threads is not None else None,
+        f"recorded {recorder['recorded_at']}" if recorder and recorder["recorded_at"] else None,
+    ]
+    return ", ".join(str(part) for part in said if part)
+
+
+def _coverage(coverage: float | None) -> str:
+    if coverage is None:
+        return "Coverage unknown: no times were measured."
+    return (
+        f"<strong>Coverage {coverage:.1%}</strong> of operator time has a complete count of its "
+        "arithmetic and bytes."
+    )
+
+
+def _embedded(document: Document) -> str:
+    """The document as JSON that cannot end its element: every ``<`` is written as an escape."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _asset(name: str) -> str:
+    return (files("roofline.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """The source expression by which a content policy allows exactly this text."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,144 @@
+// The SVG under the points: grid, axes, roofs and their labels, the rows of the strip.
+
+import { axisBottom, axisLeft } from "d3-axis";
+import { select, type Selection } from "d3-selection";
+import { rowY, ticks, type Area, type Geometry, type Log } from "./geometry";
+import { place, spread } from "./labels";
+import type { Look } from "./looks";
+import type { Mark } from "./marks";
+import { shortVariant, type Roof } from "./roofs";
+import { show, tick } from "./units";
+
+export interface Scene {
+  geometry: Geometry;
+  x: Log; // as zoomed
+  y: Log;
+  marks: Mark[];
+  memory: Roof[];
+  pipes: Roof[];
+  boundary: string | null; // the one selected; null is all
+  variants: boolean; // draw every variant
+  lookOf: (resource: string | null) => Look;
+}
+
+type Group = Selection<SVGSVGElement, unknown, null, undefined>;
+
+/** Draw everything anew; there are tens of elements, never thousands. */
+export function backdrop(svg: SVGSVGElement, scene: Scene, widthOf: (text: string) => number): void {
+  const { geometry } = scene;
+  const root = select(svg);
+  root.selectAll("*").remove();
+  root.attr("viewBox", `0 0 ${geometry.width} ${geometry.height}`).attr("width", geometry.width).attr("height", geometry.height);
+  clip(root, geometry.plot);
+  axes(root, scene);
+  roofLines(root, scene, widthOf);
+  strip(root, scene, widthOf);
+}
+
+function clip(root: Group, { left, right, top, bottom }: Area): void {
+  root.append("clipPath").attr("id", "plot-area").append("rect")
+    .attr("x", left).attr("y", top).attr("width", right - left).attr("height", bottom - top);
+}
+
+function axes(root: Group, { geometry: { plot, strip: below }, x, y }: Scene): void {
+  root.append("g").attr("class", "axis").attr("transform", `translate(0,${plot.bottom})`)
+    .call(axisBottom(x).tickValues(ticks(x)).tickFormat((v) => show(+v, "flop/B").replace(" flop/B", ""))
+      .tickSizeInner(-(plot.bottom - plot.top)).tickSizeOuter(0).tickPadding(8));
+  root.append("g").attr("class", "axis").attr("transform", `translate(${plot.left},0)`)
+    .call(axisLeft(y).tickValues(ticks(y)).tickFormat((v) => tick(+v))
+      .tickSizeInner(-(plot.right - plot.left)).tickSizeOuter(0).tickPadding(8));
+  title(root, plot, "arithmetic intensity, flop/B at the boundary each point is placed at");
+  root.append("text").attr("class", "title").attr("text-anchor", "middle")
+    .attr("transform", `translate(14,${(plot.top + plot.bottom) / 2}) rotate(-90)`).text("flop/s");
+  if (!below) return;
+  root.append("g").attr("class", "axis").attr("transform", `translate(0,${below.area.bottom})`)
+    .call(axisBottom(below.x).tickValues(ticks(below.x)).tickFormat((v) => tick(+v))
+      .tickSizeInner(-(below.area.bottom - below.area.top)).tickSizeOuter(0).tickPadding(8));
+  title(root, below.area, "B/s");
+}
+
+function title(root: Group, area: Area, text: string): void {
+  root.append("text").attr("class", "title").attr("text-anchor", "middle")
+    .attr("x", (area.left + area.right) / 2).attr("y", area.bottom + 42).text(text);
+}
+
+function roofLines(root: Group, scene: Scene, widthOf: (text: string) => number): void {
+  const { geometry: { plot, roomy }, x, y, boundary } = scene;
+  const memory = scene.memory.filter((roof) => roof.chosen || scene.variants);
+  const pipes = scene.pipes.filter((roof) => roof.chosen || scene.variants);
+  const top = pipes[0]?.ceiling.rate ?? y.domain()[1]!;
+  const widest = memory[0]?.ceiling.rate ?? Infinity;
+  const [from, to] = x.domain() as [number, number];
+  const lines = root.append("g").attr("clip-path", "url(#plot-area)");
+  const faded = (roof: Roof) => boundary !== null && roof.ceiling.resource !== boundary;
+  const draw = (roof: Roof, x1: number, y1: number, x2: number, y2: number, dim: boolean) =>
+    lines.append("line").attr("class", roof.chosen ? "roof" : "roof variant").classed("faded", dim)
+      .classed("chosen", boundary === roof.ceiling.resource).attr("data-resource", roof.ceiling.resource)
+      .attr("x1", x(x1)).attr("y1", y(y1)).attr("x2", x(x2)).attr("y2", y(y2))
+      .style("stroke", `var(${scene.lookOf(roof.ceiling.resource).color})`);
+  for (const roof of memory) {
+    const { rate } = roof.ceiling;
+    draw(roof, from, from * rate, top / rate, top, faded(roof));
+  }
+  for (const roof of pipes) {
+    const { rate } = roof.ceiling;
+    draw(roof, Math.min(rate / widest, to), rate, to, rate, false);
+  }
+  const named = [...memory].sort((a, b) => Number(b.chosen) - Number(a.chosen));
+  const points = scene.marks.filter((m) => m.panel === "chart").map((m): [number, number] => [x(m.x), y(m.y!)]);
+  const labels = place(
+    named.map((roof) => ({ text: textOf(roof), rate: roof.ceiling.rate, end: Math.min(top / roof.ceiling.rate, to), needed: roof.chosen })),
+    x, y, plot, points, widthOf,
+  );
+  for (const label of labels) {
+    const roof = named.find((candidate) => textOf(candidate) === label.text)!;
+    root.append("text").attr("class", "label").classed("faded", faded(roof))
+      .attr("transform", `translate(${label.x},${label.y}) rotate(${label.angle})`).text(label.text);
+  }
+  const seen = pipes.filter(({ ceiling }) => y(ceiling.rate) >= plot.top && y(ceiling.rate) <= plot.bottom);
+  const at = spread(seen.map((roof) => y(roof.ceiling.rate)), roomy ? 28 : 13, plot.top + 10, plot.bottom);
+  seen.forEach((roof, index) => pipeLabel(root, roof, y(roof.ceiling.rate), at[index]!, scene));
+}
+
+function pipeLabel(root: Group, roof: Roof, line: number, at: number, { geometry: { plot, roomy } }: Scene): void {
+  const name = [roof.ceiling.resource, shortVariant(roof.ceiling)].filter(Boolean).join(" ");
+  const rate = show(roof.ceiling.rate, `${roof.ceiling.unit}/s`);
+  if (!roomy) {
+    root.append("text").attr("class", "label").attr("text-anchor", "end")
+      .attr("x", plot.right - 6).attr("y", line - 5).text(`${name} ${rate}`);
+    return;
+  }
+  root.append("path").attr("class", "leader").attr("d", `M${plot.right},${line}L${plot.right + 10},${at}`);
+  const text = root.append("text").attr("class", "label").attr("x", plot.right + 14).attr("y", at);
+  text.append("tspan").text(name);
+  text.append("tspan").attr("class", "rate").attr("x", plot.right + 14).attr("dy", "1.2em").text(rate);
+}
+
+const textOf = ({ ceiling }: Roof): string =>
+  [ceiling.resource, shortVariant(ceiling), show(ceiling.rate, "B/s")].filter(Boolean).join(" ");
+
+function strip(root: Group, scene: Scene, widthOf: (text: string) => number): void {
+  const below = scene.geometry.strip;
+  if (!below) return;
+  const { area, rows, x } = below;
+  root.append("text").attr("class", "heading").attr("x", area.left).attr("y", area.top - 12)
+    .text("No arithmetic: bytes a second against the bandwidth roof");
+  rows.forEach((resource, row) => {
+    const middle = rowY(area, row);
+    const dim = scene.boundary !== null && scene.boundary !== resource;
+    root.append("text").attr("class", "label row").classed("faded", dim).attr("text-anchor", "end")
+      .attr("x", area.left - 10).attr("y", middle + 4).text(resource);
+    root.append("line").attr("class", "lane").attr("x1", area.left).attr("x2", area.right).attr("y1", middle).attr("y2", middle);
+    for (const roof of scene.memory.filter((r) => r.ceiling.resource === resource && (r.chosen || scene.variants))) {
+      const at = x(roof.ceiling.rate);
+      root.append("line").attr("class", roof.chosen ? "roof" : "roof variant").classed("faded", dim)
+        .attr("x1", at).attr("x2", at).attr("y1", middle - 15).attr("y2", middle + 15)
+        .style("stroke", `var(${scene.lookOf(resource).color})`);
+      if (!roof.chosen) continue;
+      const text = [shortVariant(roof.ceiling), show(roof.ceiling.rate, "B/s")].filter(Boolean).join(" ");
+      const fits = at + 8 + widthOf(text) < scene.geometry.width;
+      root.append("text").attr("class", "label").classed("faded", dim).attr("text-anchor", fits ? "start" : "end")
+        .attr("x", at + (fits ? 8 : -8)).attr("y", middle - 5).text(text);
+    }
+  });
+}

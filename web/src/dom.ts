@@ -1,0 +1,28 @@
+// Building elements.  Text goes in as text, never as markup: names come from other people's programs.
+
+type Child = Node | string | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+
+/** An element with attributes and children; null attributes and children are left out. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** The element of that id; the template has it. */
+export const byId = (id: string): HTMLElement => document.getElementById(id)!;
+
+/** Rows of a description list: term and what is known of it. */
+export function terms(rows: [string, string | null | undefined][]): HTMLElement {
+  const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
+  return el("dl", { class: "facts" }, ...known.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
+}

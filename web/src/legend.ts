@@ -1,0 +1,55 @@
+// What the signs of the chart mean; only those that occur.
+
+import { create } from "d3-selection";
+import { symbol, symbolCircle } from "d3-shape";
+import type { Item } from "./document";
+import { el } from "./dom";
+import { radiusOf, timeOf, type Mark } from "./marks";
+import { show } from "./units";
+
+type Shape = Mark["look"];
+
+/** Shapes, sizes and states in one list, and in words what the chart leaves out. */
+export function legend(marks: Mark[], unplaced: Item[]): Node[] {
+  const entries: HTMLElement[] = [];
+  const seen = new Map<string, Shape>();
+  for (const mark of marks) seen.set(mark.item.binding ?? "", mark.look);
+  for (const [resource, look] of [...seen].sort(([a], [b]) => a.localeCompare(b))) {
+    entries.push(entry(sign(look, 6, "filled"), resource ? `bound by ${resource}` : "no ceiling known"));
+  }
+  const some = marks[0]?.look;
+  const plain = some && { ...some, shape: symbolCircle, color: "--ink-soft" };
+  if (plain && marks.some((mark) => mark.hollow)) {
+    entries.push(entry(sign(plain, 5, "hollow"), "hollow: not measured, drawn on its roof"));
+  }
+  if (plain && marks.some((mark) => mark.above)) {
+    entries.push(entry(sign(plain, 4, "above"), "ring and arrow: more than 5 % above its roof"));
+  }
+  const longest = marks.reduce((most, mark) => Math.max(most, timeOf(mark.item)), 0);
+  if (plain && longest > 0) {
+    const sizes = [longest, longest / 10].map((time) => entry(sign(plain, radiusOf(time, longest), "filled"), show(time, "s")));
+    entries.push(el("li", { class: "sizes" }, "area is time:", el("ul", {}, ...sizes)));
+  }
+  const nodes: Node[] = entries.length ? [el("ul", { class: "signs" }, ...entries)] : [];
+  if (unplaced.length) {
+    const many = `${unplaced.length} item${unplaced.length > 1 ? "s" : ""}`;
+    nodes.push(el("p", { class: "note" }, `Not in the chart, only in the table: ${many} of which flop, bytes or ceiling are not known.`));
+  }
+  return nodes;
+}
+
+const entry = (svg: SVGElement, text: string): HTMLElement => el("li", {}, svg, text);
+
+function sign(look: Shape, radius: number, state: "filled" | "hollow" | "above"): SVGElement {
+  const half = Math.max(8, radius + (state === "above" ? 6 : 2));
+  const svg = create("svg").attr("class", "sign").attr("aria-hidden", "true")
+    .attr("width", half * 2).attr("height", half * 2).attr("viewBox", [-half, -half, 2 * half, 2 * half].join(" "));
+  const hollow = state === "hollow";
+  svg.append("path").attr("d", symbol(look.shape, Math.PI * radius ** 2)()!)
+    .style("fill", hollow ? "none" : `var(${look.color})`).style("stroke", `var(${look.color})`)
+    .style("stroke-width", hollow ? 2 : 0);
+  if (state === "above") {
+    svg.append("circle").attr("r", radius + 3).style("fill", "none").style("stroke", "var(--warn)").style("stroke-width", 1.75);
+  }
+  return svg.node() as unknown as SVGElement;
+}

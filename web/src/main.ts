@@ -1,0 +1,18 @@
+// The page: read the document, fill each place of the template.
+
+import { chart } from "./chart";
+import { read } from "./document";
+import { byId } from "./dom";
+import { looks } from "./looks";
+import { ceilings, findings, recording, sums } from "./sections";
+import { table, type Table } from "./table";
+
+const placement = read();
+const lookOf = looks(placement.roof.filter((ceiling) => ceiling.unit !== "B").map((ceiling) => ceiling.resource));
+let items: Table;
+const picture = chart(placement, lookOf, (index) => items.reveal(index));
+items = table(placement.items, (index) => picture.emphasise(index));
+byId("sums").replaceChildren(...sums(placement.program));
+byId("findings").replaceChildren(...findings(placement.findings));
+byId("ceilings").replaceChildren(...ceilings(placement.roof));
+byId("recording").replaceChildren(...recording(placement));

@@ -1,0 +1,71 @@
+// From items to points.  An intensity is only ever drawn at the boundary the item is placed at.
+
+import { isAbove, labelOf, type Item, type Placement } from "./document";
+import type { Look } from "./looks";
+
+export interface Mark {
+  item: Item;
+  index: number; // into Placement.items
+  panel: "chart" | "strip";
+  boundary: string;
+  x: number; // flop/B in the chart, B/s in the strip
+  y: number | null; // flop/s; the strip has none
+  hollow: boolean; // not measured: drawn where its roof would let it be
+  above: boolean;
+  look: Look;
+  radius: number; // px
+}
+
+export const SMALLEST = 4; // px; smaller points could not be told apart or pointed at
+export const LARGEST = 17;
+
+/** The points to draw, largest first so that small ones lie on top, and the items without a place. */
+export function marks(
+  placement: Placement,
+  lookOf: (resource: string | null) => Look,
+): { marks: Mark[]; unplaced: Item[] } {
+  const longest = placement.items.reduce((most, item) => Math.max(most, timeOf(item)), 0);
+  const found: Mark[] = [];
+  const unplaced: Item[] = [];
+  placement.items.forEach((item, index) => {
+    const place = placeOf(item);
+    if (place === null) return void unplaced.push(item);
+    found.push({
+      ...place,
+      item,
+      index,
+      hollow: item.measured_s === null,
+      above: isAbove(item),
+      look: lookOf(item.binding),
+      radius: radiusOf(timeOf(item), longest),
+    });
+  });
+  found.sort((a, b) => b.radius - a.radius);
+  return { marks: found, unplaced };
+}
+
+/** Area goes with time, down to a smallest point. */
+export const radiusOf = (time: number, longest: number): number =>
+  Math.max(SMALLEST, longest > 0 ? LARGEST * Math.sqrt(time / longest) : 0);
+
+/** Measured time, or roof time where nothing was measured. */
+export const timeOf = (item: Item): number => item.measured_s ?? item.roof_s ?? 0;
+
+type Place = Pick<Mark, "panel" | "boundary" | "x" | "y">;
+
+function placeOf(item: Item): Place | null {
+  const boundary = item.placed_at;
+  if (boundary === null || item.flop === null) return null;
+  const bytes = item.demand?.[boundary];
+  if (item.flop === 0) {
+    const rate = item.bounds.find((bound) => bound.resource === boundary)?.rate;
+    const x = item.measured_s !== null && bytes ? bytes / item.measured_s : rate;
+    return bytes && x ? { panel: "strip", boundary, x, y: null } : null;
+  }
+  const x = item.intensity[boundary];
+  const y = item.measured_s !== null ? item.flop / item.measured_s : item.attainable_flop_per_s;
+  return x && y ? { panel: "chart", boundary, x, y } : null;
+}
+
+/** One line that says all about a point, for readers who do not see it. */
+export const nameOf = (mark: Mark): string => [labelOf(mark.item), mark.item.shapes].filter(Boolean).join(" ");

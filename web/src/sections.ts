@@ -1,0 +1,91 @@
+// What is said in words: the sums, the findings, the ceilings, how it was recorded.
+
+import type { Ceiling, Finding, Placement, Program } from "./document";
+import { el, terms } from "./dom";
+import { maybe, percent, show, showBinary, UNKNOWN } from "./units";
+
+/** The sums of a step, as a row of figures. */
+export function sums(program: Program | null): Node[] {
+  if (program === null) return [];
+  const figure = (label: string, value: number | null, hint: string) =>
+    value === null ? null : el("div", {}, el("dt", {}, label), el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hint));
+  const spare = program.roof_s !== null && program.measured_s ? percent(program.roof_s / program.measured_s) : null;
+  const figures = [
+    figure("one step", program.step_s, program.steps === null ? "wall time" : `wall time, mean of ${program.steps}`),
+    figure("measured", program.measured_s, "in operators"),
+    figure("roof", program.roof_s, spare === null ? "least time" : `least time, ${spare} of measured`),
+    figure("lost", program.lost_s, "measured minus roof"),
+    figure("overhead", program.overhead_s, "of starting operators"),
+    figure("gaps", program.gap_s, "between operators"),
+  ];
+  return figures.filter((node): node is HTMLDivElement => node !== null);
+}
+
+/** Findings in the order given: sanity first. */
+export function findings(found: Finding[]): Node[] {
+  if (!found.length) return [el("p", { class: "note" }, "Nothing was found.")];
+  return found.map((finding) =>
+    el("article", { class: "finding" },
+      el("h3", {}, el("span", { class: "code" }, finding.code), finding.claim),
+      finding.item && el("p", { class: "where" }, finding.item),
+      finding.evidence.length > 0 && el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
+      terms([
+        ["Next", finding.next_step],
+        ["Saves", finding.saves_s === null ? null : `at most ${show(finding.saves_s, "s")} a step`],
+        ["Wrong if", finding.wrong_if],
+      ]),
+    ),
+  );
+}
+
+/** Every ceiling with where it came from. */
+export function ceilings(roof: Ceiling[]): Node[] {
+  if (!roof.length) return [el("p", { class: "note" }, "No ceiling of this device is known.")];
+  const numbers = ["rate", "middle half", "samples", "holds"];
+  const titles = ["resource", "variant", ...numbers, "basis", "how it was found"];
+  const head = titles.map((title) => el("th", { scope: "col", class: numbers.includes(title) && "number" }, title));
+  const rows = roof.map((c) => {
+    const unit = `${c.unit}/s`;
+    const half = c.q1 === null || c.q3 === null ? UNKNOWN : `${show(c.q1, unit)} to ${show(c.q3, unit)}`;
+    return el("tr", {},
+      el("th", { scope: "row" }, c.resource),
+      el("td", {}, c.variant || UNKNOWN),
+      el("td", { class: "number" }, show(c.rate, unit)),
+      el("td", { class: "number" }, half),
+      el("td", { class: "number" }, c.n === null ? UNKNOWN : String(c.n)),
+      el("td", { class: "number" }, c.capacity === null ? UNKNOWN : showBinary(c.capacity)),
+      el("td", {}, c.basis),
+      el("td", { class: "source" }, [c.source, c.conditions, c.as_of].filter(Boolean).join("; ")),
+    );
+  });
+  return [el("table", { class: "ceilings" }, el("caption", { class: "unseen" }, "Ceilings of this device"), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))];
+}
+
+/** How the times were taken, and what the recording knows it does not hold. */
+export function recording({ recorder, program, gaps }: Placement): Node[] {
+  const facts = recorder && terms([
+    ["program", recorder.program],
+    ["recorded", recorder.recorded_at],
+    ["by", recorder.tool],
+    ["versions", Object.entries(recorder.versions ?? {}).map(([name, version]) => `${name} ${version}`).join(", ")],
+    ["times", recorder.timer],
+    ["threads", recorder.threads === null ? null : String(recorder.threads)],
+    ["overhead of an event", recorder.overhead_s === null ? "unknown" : show(recorder.overhead_s, "s")],
+    ["shortest trusted time", recorder.shortest_s === null ? "unknown" : show(recorder.shortest_s, "s")],
+    ["caches", recorder.cache],
+    ["clocks", recorder.clock],
+    ["recorder's own time", program?.bookkeeping_s == null ? null : `${show(program.bookkeeping_s, "s")} a step`],
+    ["exit code", recorder.exit_code === null ? "unknown" : String(recorder.exit_code)],
+  ]);
+  const missing = gaps.map((gap) =>
+    el("li", {}, el("strong", {}, gap.name), ` ${gap.what}`,
+      gap.seconds !== null && ` ${maybe(gap.seconds, "s")}.`, gap.count !== null && ` Seen ${gap.count} time${gap.count === 1 ? "" : "s"}.`),
+  );
+  const nodes: (Node | null)[] = [
+    facts ?? el("p", { class: "note" }, "Nobody noted how this was recorded."),
+    recorder?.warnings?.length ? el("ul", { class: "warnings" }, ...recorder.warnings.map((line) => el("li", {}, line))) : null,
+    el("h3", {}, "What this recording does not hold"),
+    missing.length ? el("ul", { class: "gaps" }, ...missing) : el("p", { class: "note" }, "No gap is known."),
+  ];
+  return nodes.filter((node): node is Node => node !== null);
+}

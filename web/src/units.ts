@@ -1,0 +1,87 @@
+// Base units to text, by the same rule as roofline/units.py: three significant digits and a
+// decimal prefix.  Python rounds ties to even and JavaScript rounds them up, so ties are met here.
+
+const DECIMAL: [string, number][] = [
+  ["E", 1e18], ["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3],
+  ["", 1], ["m", 1e-3], ["u", 1e-6], ["n", 1e-9],
+];
+const BINARY: [string, number][] = [["Ti", 2 ** 40], ["Gi", 2 ** 30], ["Mi", 2 ** 20], ["Ki", 2 ** 10]];
+
+/** Nothing is known: a dash where a number would stand. */
+export const UNKNOWN = "–";
+
+/** `value` in base units of `unit`: show(4.8e12, "B/s") is "4.80 TB/s". */
+export function show(value: number, unit: string): string {
+  if (value === 0) return `0 ${unit}`;
+  const rounded = Number(exponential(value, 2));
+  if (unit === "flop/B") return `${general(rounded, rounded < 1e6 ? 4 : 3)} ${unit}`;
+  const [prefix, scale] = prefixOf(Math.abs(rounded));
+  const scaled = rounded / scale;
+  const size = Math.abs(scaled);
+  return `${fixed(scaled, size < 9.995 ? 2 : size < 99.95 ? 1 : 0)} ${prefix}${unit}`;
+}
+
+/** The same, or a dash for unknown. */
+export const maybe = (value: number | null | undefined, unit: string): string =>
+  value === null || value === undefined ? UNKNOWN : show(value, unit);
+
+/** A capacity the way caches are sold: "48 KiB". */
+export function showBinary(value: number): string {
+  const found = BINARY.find(([, scale]) => value >= scale);
+  return found ? `${general(value / found[1], 4)} ${found[0]}B` : `${fixed(value, 0)} B`;
+}
+
+/** A share of one: "83 %", and "3.1 %" below ten. */
+export function percent(share: number | null | undefined): string {
+  if (share === null || share === undefined) return UNKNOWN;
+  const value = share * 100;
+  return `${fixed(value, value !== 0 && Math.abs(value) < 9.95 ? 1 : 0)} %`;
+}
+
+/** A power of ten for an axis: tick(1e11) is "100 G". */
+export function tick(value: number): string {
+  const [prefix, scale] = prefixOf(value);
+  return `${general(value / scale, 3)} ${prefix}`.trim();
+}
+
+/** Calls a step: a mean over steps can be a fraction. */
+export const calls = (value: number): string => (Number.isInteger(value) ? grouped(value) : general(value, 3));
+
+/** Digits in groups of three: "16,777,216". */
+export const grouped = (value: number): string => value.toLocaleString("en-US");
+
+function prefixOf(size: number): [string, number] {
+  return DECIMAL.find(([, scale]) => size >= 0.999999 * scale) ?? DECIMAL[DECIMAL.length - 1]!;
+}
+
+function fixed(value: number, digits: number): string {
+  const up = value.toFixed(digits);
+  return isTie(value.toFixed(100).split(".")[1]!, digits) ? even(up, value, digits) : up;
+}
+
+function exponential(value: number, digits: number): string {
+  const up = value.toExponential(digits);
+  const [mantissa, exponent] = value.toExponential(100).split("e") as [string, string];
+  if (!isTie(mantissa.split(".")[1]!, digits)) return up;
+  return `${even(Number(mantissa).toFixed(digits), Number(mantissa), digits)}e${exponent}`;
+}
+
+// An exact half after `digits` decimals: one 5 and nothing behind it.
+const isTie = (decimals: string, digits: number): boolean => /^50*$/.test(decimals.slice(digits));
+
+function even(up: string, value: number, digits: number): string {
+  const step = 10 ** -digits;
+  const last = Number(up[up.length - 1]);
+  return last % 2 === 0 ? up : (Number(up) - Math.sign(value) * step).toFixed(digits);
+}
+
+// C's %g: at most `digits` significant, no trailing zeros, an exponent outside 1e-4 to 10^digits.
+function general(value: number, digits: number): string {
+  const [mantissa, power] = exponential(value, digits - 1).split("e") as [string, string];
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < digits) return strip(fixed(value, digits - 1 - exponent));
+  const size = String(Math.abs(exponent)).padStart(2, "0");
+  return `${strip(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
+}
+
+const strip = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
