@@ -1,0 +1,237 @@
+"""``roofline devices``: what is known about each device, and where every number came from."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
+from roofline.provenance import Provenance
+from roofline.units import DECIMAL, show, show_binary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SCHEMA = "roofline.devices/1"
+SUMMARY = (DRAM, VECTOR_FP32, TENSOR_BF16)
+LETTERS = "A read in the vendor's own document, B partly through a transcription, C third party"
+
+
+@click.command(name="devices")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(name: str | None, as_json: bool) -> None:
+    """List devices and their ceilings, with provenance.
+
+    Without NAME: every device that comes with roofline, then those measured and kept here.
+    With NAME: every number of that device, where it came from and under which conditions.
+
+    \b
+    Example:
+      roofline devices
+      roofline devices h100-sxm
+      roofline devices "NVIDIA GeForce RTX 4090" --json
+    """
+    printed, measured = _all() if name is None else _one(name)
+    if as_json:
+        import msgspec
+
+        rows = [_record(device, None) for device in printed]
+        rows += [_record(device, when) for device, when in measured]
+        click.echo(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA, "devices": rows})))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    if name is None:
+        _list(console, printed, measured)
+        return
+    for device in printed:
+        _details(console, device, None)
+    for device, when in measured:
+        _details(console, device, when)
+
+
+_Measured = list[tuple[Device, datetime]]
+
+
+def _all() -> tuple[list[Device], _Measured]:
+    from roofline.devices import datasheet, kept
+
+    ids = kept.kept_ids()
+    return [datasheet.load(i) for i in datasheet.known()], [m for i in ids for m in _newest(i)]
+
+
+def _one(name: str) -> tuple[list[Device], _Measured]:
+    from roofline import devices
+
+    found = devices.find(name)
+    printed = [found] if found.id in devices.known() else []
+    return printed, _newest(found.id)
+
+
+def _newest(device_id: str) -> _Measured:
+    from roofline.devices import kept
+
+    return [(kept.read(path), kept.taken_at(path)) for path in kept.history(device_id)[-1:]]
+
+
+def _record(device: Device, when: datetime | None) -> dict[str, Any]:
+    from msgspec import to_builtins
+
+    return {
+        "id": device.id,
+        "name": device.name,
+        "kind": device.kind,
+        "measured_at": when and when.isoformat(),
+        "aliases": device.aliases,
+        "note": device.note,
+        "ceilings": [
+            {
+                "resource": c.resource.name,
+                "unit": c.resource.unit,
+                "rate": c.rate,
+                "variant": to_builtins(c.variant),
+                "capacity": c.capacity,
+                **to_builtins(c.provenance),
+            }
+            for c in device.ceilings
+        ],
+        "facts": [
+            {"name": f.name, "value": f.value, "unit": f.unit, **to_builtins(f.provenance)}
+            for f in device.facts
+        ],
+        "mapped": [
+            {"lacks": m.lacks.name, "uses": m.uses.name, "why": m.why} for m in device.mapped
+        ],
+    }
+
+
+def _list(console: "Console", printed: list[Device], measured: _Measured) -> None:
+    """One line a device; a cell that nobody printed or measured stays empty."""
+    table = _table("device", "kind")
+    for heading in ("dram\nGB/s", "fp32\nTflop/s", "bf16\nTflop/s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("basis")
+    table.add_column("conf")
+    for device in [*printed, *(device for device, _ in measured)]:
+        shown = [_best(device, resource) for resource in SUMMARY]
+        cells = [
+            "" if c is None else f"{c.rate / DECIMAL['G' if c.resource == DRAM else 'T']:.5g}"
+            for c in shown
+        ]
+        table.add_row(device.id, device.kind, *cells, _bases(shown), _letters(shown))
+    console.print(table)
+    console.print(
+        "\nfp32 on the vector units, bf16 on the matrix units; dense, FMA = 2 flop; an empty cell "
+        f"is unknown.  conf: {LETTERS}.  `roofline devices NAME` shows every number's source."
+    )
+    for device, when in measured:
+        console.print(f"{device.id}: measured {_age(when)}")
+    if not measured:
+        console.print("Nothing is measured here yet; `roofline measure` does that.")
+
+
+def _best(device: Device, resource: Resource) -> Ceiling | None:
+    """The highest of a resource's ceilings: one a device where printed, its best variant else."""
+    rates = [c for c in device.ceilings if c.resource == resource]
+    return max(rates, key=lambda c: c.rate, default=None)
+
+
+def _bases(shown: list[Ceiling | None]) -> str:
+    present = {c.provenance.basis for c in shown if c is not None}
+    return "mixed" if len(present) > 1 else "".join(present)
+
+
+def _letters(shown: list[Ceiling | None]) -> str:
+    return " ".join(sorted({c.provenance.confidence for c in shown if c is not None} - {""}))
+
+
+def _details(console: "Console", device: Device, when: datetime | None) -> None:
+    state = "printed" if when is None else f"measured {_age(when)}"
+    console.print(f"\n{device.name}", style="bold")
+    console.print(f"{device.id}, {device.kind}, {state}")
+    if device.aliases:
+        console.print(f"also: {', '.join(device.aliases)}")
+    if device.note:
+        console.print(f"note: {device.note}")
+    console.print()
+    sources: dict[str, int] = {}
+    table = _table("resource")
+    table.add_column("rate", justify="right", no_wrap=True)
+    for heading in ("basis", "conf", "src", "conditions"):
+        table.add_column(heading)
+    for c in device.ceilings:
+        variant = "" if c.variant == PLAIN else str(c.variant)
+        conditions = "; ".join(filter(None, (variant, c.provenance.conditions)))
+        rate = show(c.rate, f"{c.resource.unit}/s")
+        table.add_row(c.resource.name, rate, *_origin(c.provenance, sources), conditions)
+    for mapped in device.mapped:
+        table.add_row(mapped.lacks.name, "", "", "", "", f"as {mapped.uses.name}: {mapped.why}")
+    console.print(table)
+    if any(c.provenance.spread for c in device.ceilings):
+        console.print()
+        console.print(_spreads(device))
+    if device.facts:
+        console.print()
+        table = _table("fact", "value", "basis", "conf", "src", "conditions")
+        for fact in device.facts:
+            origin = _origin(fact.provenance, sources)
+            value = _value(fact.value, fact.unit)
+            table.add_row(fact.name, value, *origin, fact.provenance.conditions)
+        console.print(table)
+    console.print()
+    for source, number in sources.items():
+        console.print(f"[{number}] {source}")
+
+
+def _origin(provenance: Provenance, sources: dict[str, int]) -> tuple[str, str, str]:
+    """Basis, confidence and the number of the source, which is entered into `sources`."""
+    dated = f"{provenance.source} ({provenance.as_of})"
+    number = sources.setdefault(dated, len(sources) + 1)
+    return provenance.basis, provenance.confidence, f"[{number}]"
+
+
+def _spreads(device: Device) -> "Table":
+    """How far each measured rate can be trusted: samples, quartiles, interval of the median."""
+    table = _table("resource", "variant")
+    for heading in ("n", "median", "quartiles", "95 % of median"):
+        table.add_column(heading, justify="right")
+    for c in device.ceilings:
+        s, unit = c.provenance.spread, f"{c.resource.unit}/s"
+        if s is None:
+            continue
+        interval = (
+            "too few samples"
+            if s.low is None or s.high is None
+            else f"{show(s.low, unit)} to {show(s.high, unit)}"
+        )
+        quartiles = f"{show(s.q1, unit)} to {show(s.q3, unit)}"
+        table.add_row(
+            c.resource.name, str(c.variant), str(s.n), show(s.median, unit), quartiles, interval
+        )
+    return table
+
+
+def _table(*headings: str) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in ("resource", "device", "fact"))
+    return table
+
+
+def _value(value: float | str, unit: str) -> str:
+    if isinstance(value, str):
+        return value
+    if unit == "B":
+        return show_binary(value)
+    return show(value, unit) if unit else f"{value:g}"
+
+
+def _age(when: datetime) -> str:
+    days = (datetime.now(UTC) - when).days
+    ago = "today" if days < 1 else f"{days} day{'s' if days > 1 else ''} ago"
+    return f"{when:%Y-%m-%d %H:%M} UTC ({ago})"
