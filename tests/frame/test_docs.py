@@ -1,0 +1,69 @@
+"""Examples in the documentation are run: Python sessions, and commands whose output is fixed."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from roofline.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+# Commands that answer the same on every machine.
+FIXED = {("roofline", "op"), ("roofline", "--version")}
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [body for language, body in FENCE.findall(page.read_text()) if language in languages]
+
+
+def sessions(page: Path) -> list[tuple[list[str], str]]:
+    """Every `$ command` of a page with what stands under it, continued lines joined."""
+    found = []
+    for block in blocks(page, "console"):
+        joined = block.replace("\\\n", " ")
+        for part in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((shlex.split(command, comments=True), output))
+    return found
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_python_sessions_say_what_they_show(page: Path) -> None:
+    for text in blocks(page, "python", "pycon"):
+        if ">>>" in text:
+            test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+            told: list[str] = []
+            outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, told.append)
+            assert outcome.failed == 0, "".join(told)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_commands_print_what_stands_under_them(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))  # nothing measured here may show
+    monkeypatch.setenv("COLUMNS", "100")
+    for words, output in sessions(page):
+        if tuple(words[:2]) in FIXED:
+            assert main(words[1:]) == 0
+            assert capsys.readouterr().out.rstrip() == output.rstrip(), " ".join(words)
+
+
+def test_a_page_cut_into_sessions(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ roofline op gemm \\\n  m=1\none\ntwo\n$ ls\n```\n")
+    assert sessions(page) == [(["roofline", "op", "gemm", "m=1"], "one\ntwo\n"), (["ls"], "")]
+
+
+def test_every_page_of_the_guide_has_a_title() -> None:
+    for page in PAGES:
+        assert page.read_text().startswith("# "), named(page)
