@@ -1,1 +1,47 @@
-"""A running PyTorch program -> calls, times, modules, steps."""
+"""A running PyTorch program -> a run: calls, times, modules, steps.
+
+mode        sees every operator below autograd, times it, folds equal calls
+signature   an operator call -> the key it folds under, and the noun that is saved
+operator    what is known of one operator before any call: its schema, whether it is a view
+modules     which module is running; which module a backward node came from
+steps       where one repetition ends, and which repetitions are warm-up
+threads     work that the mode cannot see: counted, and named as a gap
+compiled    code that torch.compile made: timed without a mode, counted from its graph
+calibrate   what the recorder itself costs
+recording   all of these together, started and stopped
+script      runs a Python file as `python FILE ARGS` would
+
+Only this file may be imported without PyTorch: the others import it when they are.
+"""
+
+from typing import TYPE_CHECKING
+
+from roofline.errors import Missing
+
+if TYPE_CHECKING:
+    from roofline.capture.recording import Recording
+    from roofline.device import Device
+
+INSTALL = "PyTorch is not installed; install it with: python -m pip install 'roofline[torch]'"
+
+
+def profile(
+    *,
+    program: str = "",
+    device: "Device | None" = None,
+    warmup: int | None = None,
+    steps: int | None = None,
+) -> "Recording":
+    """Record the PyTorch operators that run inside a ``with`` block.
+
+    ``with profile() as run: ...`` records; ``run.step()`` ends a repetition; after the block
+    ``run.result`` is the :class:`roofline.runfile.Run`.  `warmup` repetitions are set apart
+    (default: one, where there are several), and after `steps` more the recording stops.
+    """
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError:
+        raise Missing(INSTALL) from None
+    from roofline.capture.recording import Recording
+
+    return Recording(program=program, device=device, warmup=warmup, steps=steps)

@@ -1,0 +1,201 @@
+"""Sees every operator below autograd, times it, and folds equal calls."""
+
+import resource
+import threading
+from collections.abc import Mapping, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from roofline import ops
+from roofline.call import Call
+from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, OTHER, Columns
+from roofline.capture.modules import Modules
+from roofline.capture.operator import Operator, describe
+from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
+from roofline.capture.storages import Storages
+from roofline.runfile import Signature
+from roofline.work import Ledger, unknown
+
+_NEW = -1
+_NOTHING_RUNS = frozenset({"meta"})  # devices whose operators do no work
+
+
+class Book:
+    """The distinct calls of a recording, each accounted for once."""
+
+    def __init__(self) -> None:
+        self.signatures: list[Signature] = []
+        self.broken: dict[str, str] = {}  # operator -> what its rule raised
+        self._index: dict[Call | str, int] = {}
+
+    def number(self, call: Call) -> int:
+        """The number of a call; equal calls have the same."""
+        if call not in self._index:
+            self._index[call] = len(self.signatures)
+            self.signatures.append(Signature(name=call.op, call=call, ledger=self._account(call)))
+        return self._index[call]
+
+    def named(self, name: str) -> int:
+        """The number of something known by name only: unaccounted for."""
+        if name not in self._index:
+            self._index[name] = len(self.signatures)
+            self.signatures.append(Signature(name=name, ledger=unknown(name)))
+        return self._index[name]
+
+    def _account(self, call: Call) -> Ledger:
+        try:
+            return ops.account(call)
+        except Exception as error:  # a broken rule must not end somebody else's program
+            self.broken.setdefault(call.op, f"{type(error).__name__}: {error}")
+            return unknown(call.op)
+
+
+class Mode(TorchDispatchMode):  # type: ignore[misc]
+    """The recorder proper.  While `on` is false it lets everything through untouched."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, columns: Columns, book: Book, modules: Modules):
+        super().__init__()
+        self.on = True
+        self.optimizing = 0  # Optimizer.step calls we are inside of
+        self.bookkeeping = 0  # ns spent here and not in operators
+        self._columns = columns
+        self._book = book
+        self._modules = modules
+        self._operators: dict[Any, Operator] = {}
+        self._storages = Storages()
+        self._known: dict[tuple[Any, ...], int | None] = {}
+        self._main = threading.get_ident()
+
+    def close(self) -> None:
+        """Stop for good."""
+        self.on = False
+        self._storages.close()
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let torch.compile compile: its regions are recorded by `capture.compiled`."""
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # The default wraps __torch_dispatch__ in a call that imports Dynamo, a second, at once.
+        return False
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run one operator and record it."""
+        entered = perf_counter_ns()
+        kwargs = kwargs or {}
+        if not self.on:
+            return func(*args, **kwargs)
+        for kind in types:
+            if kind not in PLAIN:
+                return NotImplemented  # a subclass takes it apart, and its parts come back here
+        operator = self._operators.get(func) or self._describe(func)
+        if operator.ignored:
+            return func(*args, **kwargs)
+        if operator.split:
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        folded = describer = None
+        reads: list[int] = []
+        try:
+            given = Key(operator, args, kwargs, self._storages)
+            folded, reads = given.value, given.reads
+            signature = self._known.get(folded, _NEW)
+            if signature == _NEW or operator.shape_from_data:
+                describer = Describer(operator, args, kwargs, self._storages)
+        except (Opaque, TypeError):
+            signature = self._named(operator, [*args, *kwargs.values()])
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        start = perf_counter_ns()
+        result = func(*args, **kwargs)
+        end = perf_counter_ns()
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
+        made = [result] if isinstance(result, torch.Tensor) else _listed(result)
+        if describer is not None and folded is not None:
+            signature = self._known[folded] = self._number(describer, made)
+        if signature is not None:
+            self._append(signature, start, end - start, faults, reads, made)
+        self.bookkeeping += perf_counter_ns() - entered - (end - start)
+        return result
+
+    def _describe(self, func: Any) -> Operator:
+        operator = self._operators[func] = describe(func)
+        return operator
+
+    def _named(self, operator: Operator, values: Sequence[Any]) -> int | None:
+        """The number of a call that cannot be described: its tensors' layouts are in its name."""
+        given = tensors(values)
+        if any(t.device.type in _NOTHING_RUNS for t in given):
+            return None
+        layouts = dict.fromkeys(str(t.layout).removeprefix("torch.") for t in given)
+        odd = [layout.lstrip("_") for layout in layouts if layout != "strided"]
+        return self._book.named(f"{operator.name} ({', '.join(odd)})" if odd else operator.name)
+
+    def _number(self, describer: Describer, made: Sequence[Any]) -> int | None:
+        try:
+            call = describer.call(made)
+        except Opaque:
+            return self._named(describer.operator, made)
+        return None if describer.devices & _NOTHING_RUNS else self._book.number(call)
+
+    def _append(
+        self,
+        signature: int,
+        start: int,
+        duration: int,
+        faults: int,
+        reads: Sequence[int],
+        made: Sequence[Any],
+    ) -> None:
+        modules = self._modules
+        module, task = modules.current, torch._C._current_graph_task_id()
+        if task != -1:
+            phase = BACKWARD
+            # A module entered within this backward pass is recomputing; else ask the node.
+            if modules.task != task:
+                node = torch._C._current_autograd_node()
+                module = 0 if node is None else modules.of_node(node)
+        elif module:
+            phase = FORWARD
+        else:
+            phase = OPTIMIZER if self.optimizing else OTHER
+        self._columns.add(
+            signature,
+            start,
+            duration,
+            phase=phase,
+            module=module,
+            thread=self._thread(),
+            faults=faults,
+            reads=reads,
+            writes=self._numbers(made),
+        )
+
+    def _numbers(self, made: Sequence[Any]) -> list[int]:
+        try:
+            return [self._storages.number(tensor.untyped_storage()) for tensor in made]
+        except (NotImplementedError, RuntimeError):
+            return []  # the result has no storage: not recorded
+
+    def _thread(self) -> int:
+        if threading.get_ident() == self._main:
+            return 0
+        return self._columns.threads.number(threading.current_thread().name)
+
+
+def _listed(result: Any) -> list[Any]:
+    return tensors(result) if isinstance(result, (list, tuple)) else []

@@ -1,0 +1,122 @@
+"""Which module is running, and which module a backward node came from.
+
+Every module call passes `torch.nn.Module._call_impl`; it is wrapped while a recording runs.  That
+costs less than forward hooks, ends on exceptions of every kind, and torch.compile neither breaks
+its graphs on it nor guards on it.
+"""
+
+import weakref
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from roofline.capture.columns import Names
+
+_KEPT = 1_000_000  # module entries and exits remembered for backward
+
+_LAST_NODE = 2**63  # nodes that accumulate gradients bear the largest number there is
+
+
+class Modules:
+    """The path of the running module, relative to the outermost one.
+
+    ``"Net.blocks.0.attn"``: the class of the outermost module, then attribute names.  A shared
+    module goes by the name under which it is called.
+    """
+
+    def __init__(self, names: Names):
+        self.current = 0  # number of the path of the running module; 0 is none
+        self.task = -1  # the backward pass that entered it, if any
+        self.time = 0  # ns spent here
+        self._names = names
+        self._stack: list[tuple[Any, str]] = []
+        self._paths: dict[tuple[str, int], tuple[weakref.ref[Any], str]] = {}
+        self._sequence: list[int] = [0]
+        self._path_from: list[int] = [0]
+        self._original: Callable[..., Any] | None = None
+
+    def install(self) -> None:
+        """Begin to follow module calls."""
+        original = self._original = torch.nn.Module._call_impl
+        enter, leave, compiling = self._enter, self._leave, torch.compiler.is_compiling
+
+        def _call_impl(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if compiling():
+                return original(module, *args, **kwargs)
+            before = enter(module)
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                leave(before)
+
+        _compile_only_callees(_call_impl)
+        torch.nn.Module._call_impl = _call_impl
+
+    def remove(self) -> None:
+        """Put things back as they were."""
+        if self._original is not None:
+            torch.nn.Module._call_impl = self._original
+            self._original = None
+
+    def of_node(self, node: Any) -> int:
+        """The module that ran when an autograd node was made; 0 where that is not known.
+
+        Nodes are numbered as they are made, and the number at every module entry and exit is kept.
+        """
+        sequence = node._sequence_nr()
+        if sequence > _LAST_NODE:
+            return 0
+        position = bisect_right(self._sequence, sequence) - 1
+        return self._path_from[position] if position >= 0 else 0
+
+    def _enter(self, module: Any) -> tuple[int, int]:
+        before = (self.current, self.task)
+        path = self._path(module)
+        self._stack.append((module, path))
+        self.current = self._names.number(path)
+        self.task = torch._C._current_graph_task_id()
+        self._mark()
+        return before
+
+    def _leave(self, before: tuple[int, int]) -> None:
+        self._stack.pop()
+        self.current, self.task = before
+        self._mark()
+
+    def _mark(self) -> None:
+        now = torch.autograd._get_sequence_nr()
+        if self._sequence[-1] == now:  # no node was made since the last mark
+            self._path_from[-1] = self.current
+            return
+        self._sequence.append(now)
+        self._path_from.append(self.current)
+        if len(self._sequence) > 2 * _KEPT:
+            del self._sequence[:_KEPT], self._path_from[:_KEPT]
+
+    def _path(self, module: Any) -> str:
+        parent = self._stack[-1][1] if self._stack else ""
+        known = self._paths.get((parent, id(module)))
+        if known is not None and known[0]() is module:  # an id may be used again
+            return known[1]
+        path = self._find(module)
+        self._paths[parent, id(module)] = (weakref.ref(module), path)
+        return path
+
+    def _find(self, module: Any) -> str:
+        for ancestor, path in reversed(self._stack):
+            for name, child in ancestor.named_modules(remove_duplicate=False):
+                if child is module:
+                    inner = [part for part in name.split(".") if part and part != "_orig_mod"]
+                    return ".".join([path, *inner])
+        own = getattr(module, "_orig_mod", module)  # torch.compile wraps a module in another
+        parent = f"{self._stack[-1][1]}." if self._stack else ""
+        return f"{parent}{type(own).__name__}"
+
+
+def _compile_only_callees(function: Any) -> None:
+    """Let Dynamo pass over `function` itself, which would be one compiled frame for all modules."""
+    frames = torch._C._dynamo.eval_frame
+    strategy = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.DEFAULT)
+    frames.set_code_exec_strategy(function.__code__, strategy)

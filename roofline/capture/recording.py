@@ -1,0 +1,137 @@
+"""One recording: everything started together, stopped together, and put into a run."""
+
+import platform
+from datetime import UTC, datetime
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+import roofline
+from roofline.capture.calibrate import Cost, calibrate
+from roofline.capture.columns import Columns
+from roofline.capture.mode import Book, Mode
+from roofline.capture.modules import Modules
+from roofline.capture.steps import End, cut
+from roofline.device import Device
+from roofline.errors import BadInput
+from roofline.runfile import Gap, Recorder, Run
+
+
+class Recording:
+    """Records the operators of this thread between entry and exit; then `result` is the run."""
+
+    def __init__(
+        self,
+        *,
+        program: str = "",
+        device: Device | None = None,
+        warmup: int | None = None,
+        steps: int | None = None,
+    ):
+        for name, value, least in (("warmup", warmup, 0), ("steps", steps, 1)):
+            if value is not None and value < least:
+                raise BadInput(f"{name} must be at least {least}; got {value}")
+        self._program = program
+        self._device = device
+        self._warmup = warmup
+        self._limit = None if steps is None else steps + (1 if warmup is None else warmup)
+        self._columns = Columns()
+        self._book = Book()
+        self._modules = Modules(self._columns.modules)
+        self._mode = Mode(self._columns, self._book, self._modules)
+        self._ends: list[End] = []
+        self._hooks: list[Any] = []
+        self._cost: Cost | None = None
+        self._origin = 0
+        self._result: Run | None = None
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self._cost = calibrate()
+        self._hooks = [
+            register_optimizer_step_pre_hook(self._optimizer_begins),
+            register_optimizer_step_post_hook(self._optimizer_ends),
+        ]
+        self._modules.install()
+        self._origin = perf_counter_ns()
+        self._mode.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        """Stop; an exception passes on, and what was recorded until then is kept."""
+        self._mode.__exit__(kind, error, trace)
+        self._mode.close()
+        self._modules.remove()
+        for hook in self._hooks:
+            hook.remove()
+        self._result = self._assemble(self._now())
+
+    def step(self, name: str = "") -> None:
+        """End one repetition of the program's work here."""
+        self._end(name, asked=True)
+
+    @property
+    def result(self) -> Run:
+        """What was recorded; after the block only."""
+        if self._result is None:
+            raise BadInput("the recording is still running; its result exists after the block")
+        return self._result
+
+    def _optimizer_begins(self, *_: Any) -> None:
+        self._mode.optimizing += 1
+
+    def _optimizer_ends(self, *_: Any) -> None:
+        self._mode.optimizing -= 1
+        if not self._mode.optimizing:
+            self._end("", asked=False)
+
+    def _end(self, name: str, *, asked: bool) -> None:
+        if not self._mode.on:
+            return
+        self._ends.append(self._now(name, asked=asked))
+        if self._limit is not None and len(self._ends) >= self._limit:
+            self._mode.on = False
+
+    def _now(self, name: str = "", *, asked: bool = False) -> End:
+        around = self._cost.around * len(self._columns) if self._cost else 0.0
+        return End(perf_counter_ns(), self._mode.bookkeeping + round(around), name, asked)
+
+    def _assemble(self, end: End) -> Run:
+        division = cut(self._columns, self._ends, end, self._warmup, self._origin)
+        return Run(
+            recorder=self._recorder(division.how),
+            device=self._device,
+            signatures=tuple(self._book.signatures),
+            steps=division.steps,
+            gaps=self._gaps(),
+            events=self._columns.table(steps=division.of_event, origin=self._origin),
+        )
+
+    def _recorder(self, how: str) -> Recorder:
+        assert self._cost is not None
+        broken = (f"the rule of {op} failed: {why}" for op, why in self._book.broken.items())
+        return Recorder(
+            tool=f"roofline {roofline.__version__}",
+            program=self._program,
+            recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions={"torch": str(torch.__version__), "python": platform.python_version()},
+            threads=torch.get_num_threads(),
+            timer=f"wall clock around each operator below autograd; {how}",
+            overhead_s=self._cost.overhead_s,
+            shortest_s=self._cost.shortest_s,
+            warnings=tuple(broken),
+        )
+
+    def _gaps(self) -> tuple[Gap, ...]:
+        return ()

@@ -1,0 +1,183 @@
+"""Runs a Python file as `python FILE ARGS` would, and records what it does with PyTorch.
+
+The recording starts at the moment the file imports PyTorch, so that what it sets before (thread
+counts, devices, logging) still has its effect, and a file that never does costs nothing.
+"""
+
+import builtins
+import importlib.abc
+import importlib.util
+import io
+import os
+import sys
+import threading
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from roofline.errors import BadInput
+
+if TYPE_CHECKING:
+    from roofline.capture.recording import Recording
+    from roofline.runfile import Run
+
+INTERRUPTED = 130  # what a shell shows for a program ended by Ctrl-C
+_OURS = os.path.dirname(__file__) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a script ended, and what was recorded until then."""
+
+    exit_code: int
+    run: "Run | None"  # None: it never imported PyTorch
+
+
+def check(script: Path) -> None:
+    """Raise BadInput, in one sentence, when there is no file to run."""
+    if script.is_dir():
+        raise BadInput(f"{script} is a directory; name the Python file to run")
+    if not script.exists():
+        raise BadInput(f"no script {script}")
+    if not os.access(script, os.R_OK):
+        raise BadInput(f"{script} cannot be read")
+
+
+def run_script(script: Path, arguments: Sequence[str], start: "Callable[[], Recording]") -> Outcome:
+    """Run `script`; `start` makes the recording, and is called when PyTorch is imported.
+
+    Exceptions are shown as Python shows them and turned into the exit code it would give.  The
+    process is the script's from here on: its argv, its `__main__`, its path.
+    """
+    check(script)
+    recordings: list[Recording] = []
+
+    def begin() -> None:
+        recordings.append(start())
+        recordings[0].__enter__()
+
+    _become(script, arguments)
+    with _WhenTorchIsImported(begin):
+        code = _exit_code(lambda: _execute(script))
+    if not recordings:
+        return Outcome(code, None)
+    recordings[0].__exit__()
+    run = recordings[0].result
+    return Outcome(code, replace(run, recorder=replace(run.recorder, exit_code=code)))
+
+
+def _become(script: Path, arguments: Sequence[str]) -> None:
+    main = types.ModuleType("__main__")
+    main.__file__ = str(script)
+    main.__loader__ = SourceFileLoader("__main__", str(script))
+    main.__builtins__ = builtins  # type: ignore[attr-defined]
+    main.__cached__ = None  # type: ignore[attr-defined]
+    main.__annotations__ = {}
+    sys.modules["__main__"] = main
+    sys.argv[:] = [str(script), *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+
+
+def _execute(script: Path) -> None:
+    with io.open_code(str(script)) as file:
+        code = compile(file.read(), str(script), "exec", dont_inherit=True)
+    exec(code, sys.modules["__main__"].__dict__)
+
+
+def _exit_code(work: Callable[[], None]) -> int:
+    """What Python's exit code would be after `work`; errors are printed as it prints them."""
+    try:
+        work()
+        # Python, too, waits for these before it ends.
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        return 0
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return (stop.code or 0) & 0xFF
+        sys.stderr.write(f"{stop.code}\n")
+        return 1
+    except KeyboardInterrupt as error:
+        _show(error)
+        return INTERRUPTED
+    except BaseException as error:
+        _show(error)
+        return 1
+
+
+def _show(error: BaseException) -> None:
+    forget_ours(error)
+    _flush()
+    sys.excepthook(type(error), error, error.__traceback__)
+    _flush()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def forget_ours(error: BaseException | None) -> None:
+    """Take the recorder's own frames out of the tracebacks of an exception and its causes."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = _without_ours(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(trace)
+        trace = trace.tb_next
+    following: TracebackType | None = None
+    for trace in reversed(kept):
+        trace.tb_next = following
+        following = trace
+    return following
+
+
+class _WhenTorchIsImported(importlib.abc.MetaPathFinder):
+    """Calls `then` once, right after the module `torch` has been executed."""
+
+    def __init__(self, then: Callable[[], None]):
+        self._then = then
+
+    def __enter__(self) -> None:
+        if "torch" in sys.modules:
+            self._then()
+        else:
+            sys.meta_path.insert(0, self)
+
+    def __exit__(self, *_: object) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Any, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec the other finders give, its loader made to tell us when it is done."""
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        loader: Any = spec.loader if spec is not None else None
+        if loader is not None:
+            execute, then = loader.exec_module, self._then
+
+            def exec_module(module: types.ModuleType) -> None:
+                del loader.exec_module
+                execute(module)
+                then()
+
+            loader.exec_module = exec_module
+        return spec

@@ -1,0 +1,228 @@
+"""An operator call -> the key it folds under, and the noun that is saved.
+
+The key is computed at every call and must be cheap; the noun is built once a key.  Calls fold
+when everything their work depends on is equal: the operator, and of every tensor its shape,
+strides, type, device and how it shares memory with the other tensors.  Numbers that are data
+(`Scalar` and float parameters: a learning rate, an epsilon) fold unless they are one of the few
+values that can change what a kernel does; the saved call has the first that was seen.  Sizes
+never fold, except in views, whose work is nothing.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from roofline.call import Argument, Call, Tensor
+from roofline.capture.operator import Operator
+from roofline.capture.storages import Storages
+
+PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
+_EXACT = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5, math.inf, -math.inf})
+_SIZES = frozenset({int, bool, type(None), str})
+
+DTYPES: Mapping[Any, str] = {
+    torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
+    torch.float8_e4m3fn: "fp8_e4m3", torch.float8_e5m2: "fp8_e5m2",
+    torch.float8_e8m0fnu: "fp8_e8m0",
+}  # fmt: skip
+
+
+class Opaque(Exception):
+    """Not describable: a tensor that is not one strided block of memory, or a function."""
+
+
+class Key:
+    """What equal calls have in common, as one hashable value, and the storages of this one."""
+
+    __slots__ = ("_offsets", "_parts", "_storages", "reads", "value")
+
+    def __init__(
+        self,
+        operator: Operator,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        storages: Storages,
+    ):
+        if operator.opaque:
+            raise Opaque
+        self.reads: list[int] = []  # number of each tensor's storage, in schema order
+        self._storages = storages
+        self._offsets: list[int] = []
+        self._parts: list[Any] = [operator.func]
+        self._read(operator, args, kwargs)
+        reads = self.reads
+        if len(reads) > 1 and len(set(reads)) < len(reads):
+            self._parts.append(self._sharing())
+        self.value = tuple(self._parts)
+
+    def _read(self, operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        parts, numbers, view = self._parts, operator.numbers, operator.is_view
+        for name, arg in zip(operator.positions, args, strict=False):
+            kind = type(arg)
+            if kind in PLAIN:
+                self._tensor(arg)
+            elif kind in _SIZES:
+                if not view:
+                    parts += (kind, _number(arg) if name in numbers else arg)
+            else:
+                self._other(arg, view)
+        for name, arg in kwargs.items():
+            parts.append(name)
+            kind = type(arg)
+            if kind in PLAIN:
+                self._tensor(arg)
+            elif kind in _SIZES:
+                parts += (kind, _number(arg) if name in numbers else arg)
+            else:
+                self._other(arg, view)
+
+    def _tensor(self, tensor: Any) -> None:
+        try:
+            storage = tensor.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            raise Opaque from None
+        number = self._storages.known.get(storage._cdata)
+        self.reads.append(self._storages.number(storage) if number is None else number)
+        self._offsets.append(tensor.storage_offset())
+        # Strides of a sparse tensor read as those of an expanded one: it has left us by now.
+        self._parts += (
+            tensor.shape, tensor.stride(), tensor.dtype, tensor.is_cpu or tensor.device,
+        )  # fmt: skip
+
+    def _other(self, arg: Any, view: bool) -> None:
+        parts = self._parts
+        if isinstance(arg, float):
+            parts += (float, _number(arg))
+        elif isinstance(arg, (list, tuple)):
+            parts += (list, len(arg))
+            for item in arg:
+                kind = type(item)
+                if kind in PLAIN:
+                    self._tensor(item)
+                elif kind is not int:
+                    self._other(item, view)
+                elif not view:
+                    parts.append(item)
+        elif isinstance(arg, torch.Tensor):
+            self._tensor(arg)
+        elif isinstance(arg, torch.Generator):
+            parts.append(torch.Generator)
+        else:
+            parts += (type(arg), arg)
+
+    def _sharing(self) -> tuple[int, ...]:
+        """For each tensor the first on its storage, and how far behind that one it begins."""
+        first: dict[int, tuple[int, int]] = {}
+        pattern: list[int] = []
+        for index, (storage, offset) in enumerate(zip(self.reads, self._offsets, strict=True)):
+            leader, base = first.setdefault(storage, (index, offset))
+            pattern += (leader, offset - base)
+        return tuple(pattern)
+
+
+def _number(value: Any) -> Any:
+    return value if value in _EXACT else "other"
+
+
+class Describer:
+    """Builds the saved form of one call: arguments before it runs, results after.
+
+    In-place operators may change the shape of what they were given, hence the two moments.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        storages: Storages,
+    ):
+        self.operator = operator
+        self._storages = storages
+        self._places: dict[int, int] = {}  # storage -> its number within the call
+        self._lowest: dict[int, int] = {}  # storage -> offset of the first element named
+        given = dict(zip(operator.positions, args, strict=False)) | dict(kwargs)
+        values = [given.get(name, default) for name, default in operator.parameters]
+        inputs = tensors(values)
+        for tensor in inputs:
+            self._see(tensor)
+        self.devices = {t.device.type for t in inputs}
+        self.args = tuple(self._argument(value) for value in values)
+
+    def call(self, made: Sequence[Any]) -> Call:
+        """The whole call, `made` being the tensors that the operator returned."""
+        for tensor in made:
+            self._see(tensor)
+        self.devices |= {t.device.type for t in made}
+        on_device = "cuda" in self.devices
+        return Call(
+            op=self.operator.name,
+            args=self.args,
+            outputs=tuple(self._tensor(t) for t in made),
+            device="cuda" if on_device else "cpu",
+            math="tf32" if on_device and torch.backends.cuda.matmul.allow_tf32 else "ieee",
+        )
+
+    def _see(self, tensor: Any) -> None:
+        storage = storage_of(tensor, self._storages)
+        self._places.setdefault(storage, len(self._places))
+        offset = tensor.storage_offset()
+        self._lowest[storage] = min(self._lowest.get(storage, offset), offset)
+
+    def _tensor(self, tensor: Any) -> Tensor:
+        # Offsets count from the first element that this call names, so that calls on different
+        # parts of one block fold.
+        storage = storage_of(tensor, self._storages)
+        return Tensor(
+            shape=tuple(tensor.shape),
+            dtype=dtype(tensor.dtype),
+            strides=tuple(tensor.stride()),
+            storage=self._places[storage],
+            offset=tensor.storage_offset() - self._lowest[storage],
+        )
+
+    def _argument(self, value: Any) -> Argument:
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, (list, tuple)):
+            return tuple(self._argument(item) for item in value)  # type: ignore[misc]
+        return scalar(value)
+
+
+def storage_of(tensor: Any, storages: Storages) -> int:
+    """The number of a tensor's storage; Opaque where it has none."""
+    try:
+        return storages.number(tensor.untyped_storage())
+    except (NotImplementedError, RuntimeError):
+        raise Opaque from None
+
+
+def tensors(values: Sequence[Any]) -> list[Any]:
+    """Every tensor in `values`, lists flattened, in order."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += tensors(value)
+    return found
+
+
+def dtype(value: Any) -> str:
+    """The library's name of an element type; torch's own where the library has none."""
+    return DTYPES.get(value) or str(value).removeprefix("torch.")
+
+
+def scalar(value: Any) -> int | float | bool | str | None:
+    """A plain argument as it is saved: types, devices and layouts as text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, torch.dtype):
+        return dtype(value)
+    if isinstance(value, torch.Generator):
+        return "generator"
+    return str(value).removeprefix("torch.")

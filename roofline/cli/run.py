@@ -1,0 +1,111 @@
+"""``roofline run``: a PyTorch program -> a run file, and what it says."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from roofline import runfile
+from roofline.capture import INSTALL
+from roofline.capture.script import Outcome, check, run_script
+from roofline.cli.output import print_run
+from roofline.errors import BadInput, Missing
+
+if TYPE_CHECKING:
+    from roofline.capture.recording import Recording
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.option("--warmup", type=click.IntRange(0), help="Steps to set apart first (default 1).")
+@click.option("--steps", type=click.IntRange(1), help="Stop recording after this many more.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Run file to write (default: SCRIPT's name with .roof, in the current folder).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
+@click.argument("script", type=click.Path(path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]...")
+def command(
+    warmup: int | None,
+    steps: int | None,
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
+    script: Path,
+    arguments: tuple[str, ...],
+) -> int:
+    """Run SCRIPT with its ARGS under the recorder and say why it is not faster.
+
+    SCRIPT needs no change.  Options of roofline come before it, everything after it is its own.
+    The exit code is the script's.  With --json its standard output goes to standard error.
+
+    \b
+    Example:
+      roofline run train.py --epochs 1
+      roofline run --steps 5 -o train.roof train.py
+    """
+    check(script)
+    target = _target(output or Path(f"{script.stem}.roof"))
+    if importlib.util.find_spec("torch") is None:
+        raise Missing(INSTALL)
+
+    def start() -> "Recording":
+        from roofline.capture.recording import Recording
+
+        return Recording(program=script.name, warmup=warmup, steps=steps)
+
+    with _answer_apart(as_json) as answer:
+        outcome = run_script(script, arguments, start)
+        _finish(outcome, script, target, answer, as_json=as_json, quiet=quiet)
+    return outcome.exit_code
+
+
+def _target(path: Path) -> Path:
+    """The run file's full path: the script may change directory, and may take long."""
+    path = path.absolute()
+    if not path.parent.is_dir():
+        raise BadInput(f"cannot write {path}: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise BadInput(
+            f"cannot write {path}: {'it is' if path.is_dir() else 'its folder is'} "
+            f"{'a folder' if path.is_dir() else 'not writable'}"
+        )
+    return path
+
+
+@contextmanager
+def _answer_apart(as_json: bool) -> Iterator[TextIO]:
+    """A stream for the answer alone, whatever the script does to its standard output.
+
+    For JSON the script's standard output becomes standard error, at the level of the operating
+    system, for the rest of the process: threads and exit handlers may still print.
+    """
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w") as answer:
+        if as_json:
+            os.dup2(2, 1)
+        yield answer
+
+
+def _finish(
+    outcome: Outcome, script: Path, target: Path, answer: TextIO, *, as_json: bool, quiet: bool
+) -> None:
+    run = outcome.run
+    if run is None or not run.signatures:
+        print(f"roofline: {script} called no PyTorch operator; nothing to save", file=sys.stderr)
+        return
+    runfile.save(run, target)
+    if not quiet or as_json:
+        with redirect_stdout(answer):
+            print_run(run, as_json=as_json)
+    if not quiet:
+        print(f"roofline: wrote {target.name}", file=sys.stderr)
