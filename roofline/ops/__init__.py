@@ -5,21 +5,114 @@ and one hand-counted row to tests/tables.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from roofline.call import Call
-from roofline.ops import matmul
+from roofline.errors import RooflineError
+from roofline.ops import attention as _attention
+from roofline.ops import (
+    dropout,
+    elementwise,
+    formulas,
+    free,
+    loss,
+    matmul,
+    movement,
+    norm,
+    optimizer,
+    pointwise,
+    reduce,
+)
+from roofline.ops import embedding as _embedding
+from roofline.ops import softmax as _softmax
+from roofline.ops.attention import attention
+from roofline.ops.elementwise import add, gelu, mean, mul, relu, saxpy, silu
+from roofline.ops.embedding import embedding
+from roofline.ops.formulas import Parameter
+from roofline.ops.matmul import bmm, gemm, gemv, linear
+from roofline.ops.movement import copy
+from roofline.ops.norm import layer_norm, rms_norm
 from roofline.ops.rule import Rule, index
+from roofline.ops.softmax import softmax
 from roofline.work import Ledger, unknown
 
-RULES: tuple[Rule, ...] = (*matmul.RULES,)
+RULES: tuple[Rule, ...] = (
+    *pointwise.RULES,
+    *reduce.RULES,
+    *_softmax.RULES,
+    *norm.RULES,
+    *matmul.RULES,
+    *_attention.RULES,
+    *_embedding.RULES,
+    *movement.RULES,
+    *dropout.RULES,
+    *loss.RULES,
+    *optimizer.RULES,
+    *free.RULES,
+)
 
 BY_OP = index(RULES)
 
+# Operators that pass once over their data and could be one kernel with a neighbour that does too.
+STREAMING = frozenset(
+    rule.op for rule in (*pointwise.RULES, *reduce.RULES, *_softmax.RULES, *norm.RULES)
+)
+
+_FORMULAS: tuple[Callable[..., Ledger], ...] = (
+    *matmul.FORMULAS,
+    *_attention.FORMULAS,
+    *_softmax.FORMULAS,
+    *norm.FORMULAS,
+    *elementwise.FORMULAS,
+    *_embedding.FORMULAS,
+    *movement.FORMULAS,
+)
 # The same accounting by sizes instead of tensors, for people: `roofline op NAME k=v ...`.
-FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__: f for f in (*matmul.FORMULAS,)}
+FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f in _FORMULAS}
+
+__all__ = [
+    "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "attention", "bmm",
+    "copy",
+    "elementwise", "embedding", "executed", "formula", "gelu", "gemm", "gemv", "layer_norm",
+    "linear", "mean", "mul", "parameters", "relu", "rms_norm", "saxpy", "silu", "softmax",
+]  # fmt: skip
 
 
 def account(call: Call) -> Ledger:
-    """Algorithmic ledger of one call.  An unknown operator is named, never counted as zero."""
+    """Algorithmic ledger of one call.
+
+    An operator without a rule, and a call its rule cannot understand, is named in `unaccounted` and
+    never counted as zero; in the second case the reason stands in `conventions`.
+    """
     rule = BY_OP.get(call.op)
-    return unknown(call.op) if rule is None else rule.account(call)
+    if rule is None:
+        return unknown(call.op)
+    try:
+        return rule.account(call)
+    except RooflineError as reason:
+        return replace(unknown(call.op), conventions=(f"not accounted for: {reason}",))
+
+
+def executed(call: Call) -> Ledger | None:
+    """What the hardware is known to run for this call beyond the formula; None is "not known"."""
+    rule = BY_OP.get(call.op)
+    if rule is None or rule.executed is None:
+        return None
+    try:
+        return rule.executed(call)
+    except RooflineError:
+        return None  # `account` says why
+
+
+def parameters(name: str) -> tuple[Parameter, ...]:
+    """Name, type and default of each parameter of the formula `name`."""
+    return formulas.parameters(formulas.named(FORMULAS, name))
+
+
+def formula(name: str, **given: str) -> Ledger:
+    """The ledger of the formula `name`, its parameters given as text.
+
+    >>> formula("gemm", m="1", n="4096", k="4096", dtype="fp16").flop
+    33554432
+    """
+    return formulas.evaluate(name, formulas.named(FORMULAS, name), given)

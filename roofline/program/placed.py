@@ -42,9 +42,11 @@ def _recounted(signature: Signature) -> Signature:
         ledger = signature.ledger or unknown(signature.name)
         return Signature(name=signature.name, ledger=ledger, executed=signature.executed)
     return Signature(
-        name=signature.name, call=signature.call, ledger=ops.account(signature.call),
-        executed=signature.executed,
-    )  # fmt: skip
+        name=signature.name,
+        call=signature.call,
+        ledger=ops.account(signature.call),
+        executed=ops.executed(signature.call) or signature.executed,
+    )
 
 
 def shapes(call: Call | None) -> str:

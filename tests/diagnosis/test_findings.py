@@ -1,0 +1,222 @@
+"""Each finding: what fires it, what its numbers are, and what keeps it silent."""
+
+import pytest
+
+from roofline import ops
+from roofline.device import DRAM, Ceiling, Variant
+from roofline.diagnosis import diagnose
+from roofline.diagnosis.answer import answer
+from roofline.program import read, single
+from roofline.work import Entry, algorithmic
+from tests.roofs import roof
+from tests.runs import MEASURED, Script, call, device, tensor
+
+# 1000 x 1000 fp32 is 4 MB.  On the toy CPU (10 GB/s, 100 GFLOP/s) a copy of it takes 0.8 ms.
+X = tensor(1000, 1000)
+ROW = tensor(1000, 1)
+MM = call("aten::mm", X, X, out=X)  # 20 ms of compute
+ADD = call("aten::add", X, X, 1, out=X)  # 12 MB: 1.2 ms
+MEAN = call("aten::mean", X, (1,), True, None, out=ROW)  # 4.004 MB: 0.4004 ms
+SUB = call("aten::sub", X, ROW, 1, out=X)  # 8.004 MB: 0.8004 ms
+SQUARE = call("aten::mul", X, X, out=X)  # 12 MB as two operands: 1.2 ms
+RELU = call("aten::relu", X, out=X)  # 8 MB: 0.8 ms
+UNKNOWN = call("my::kernel", X, out=X)
+
+
+def codes(program):
+    return [finding.code for finding in diagnose(program)]
+
+
+def only(program, code):
+    (finding,) = (f for f in diagnose(program) if f.code == code)
+    return finding
+
+
+def test_above_the_roof_and_advice_on_that_item_is_silenced():
+    """20 ms of work in 10 ms: 2.00 times as fast as the roof allows."""
+    program = read(Script().add(MM, 10_000).end_step().run())
+    finding = only(program, "RF001")
+
+    assert "2.00 times as fast as its vector-fp32 roof allows" in finding.claim
+    assert finding.doubt_s == pytest.approx(10e-3)
+    assert codes(program) == ["RF001"]
+
+
+def test_within_five_percent_or_within_the_ceilings_interval_is_not_above():
+    assert codes(read(Script().add(MM, 19_200).end_step().run())) == []  # 20 / 19.2 = 1.04
+
+
+def test_an_incomplete_ledger_is_said_with_its_share_and_silences_the_whole():
+    """10 of 20.5 ms are unknown: more than a fifth of the time is in doubt."""
+    script = Script().add(MM, 20_500).add(UNKNOWN, 10_000).idle(50_000).end_step()
+    program = read(script.run())
+
+    finding = only(program, "RF002")
+    assert finding.evidence == ("my::kernel: 10.0 ms a step, 1 calls; no rule",)
+    assert "32.8% of operator time" in finding.claim
+    assert codes(program) == ["RF002"]  # overhead (RF301) would speak of the whole program
+
+
+def test_little_unknown_time_does_not_silence_the_whole():
+    """1 of 21.5 ms is unknown."""
+    script = Script().add(MM, 20_500).add(UNKNOWN, 1_000).idle(50_000).end_step()
+
+    assert codes(read(script.run())) == ["RF002", "RF301"]
+
+
+def layer_norm(script, x=1, first=10):
+    """mean, subtract, square, mean: X is passed over, its results are new storages."""
+    a, b, c, d = range(first, first + 4)
+    script.add(MEAN, 500, reads=(x,), writes=(a,))
+    script.add(SUB, 900, reads=(x, a), writes=(b,))
+    script.add(SQUARE, 1_300, reads=(b, b), writes=(c,))
+    return script.add(MEAN, 500, reads=(c,), writes=(d,))
+
+
+def test_excess_passes_fire_on_bytes():
+    """Moved: 4.004 + 8.004 + 12 + 4.004 = 28.012 MB (7.0 of 4 MB); least: X in, last row out 4.004.
+
+    At 10 GB/s 0.4004 ms would do; 3.2 ms were taken: saves at most 2.7996 ms.
+    """
+    script = layer_norm(Script())
+    finding = only(read(script.end_step().run()), "RF101")
+
+    assert "4 operators pass 7.0 times over the same 4.00 MB" in finding.claim
+    assert "its inputs and outputs need 1.0" in finding.claim
+    assert finding.item == "mean > sub > mul > mean"
+    assert finding.saves_s == pytest.approx(2.7996e-3)
+
+
+def test_equal_chains_are_one_finding():
+    script = layer_norm(layer_norm(Script(), first=10), first=20)
+    finding = only(read(script.end_step().run()), "RF101")
+
+    assert "2 times a step" in finding.evidence[0]
+    assert finding.saves_s == pytest.approx(2 * 2.7996e-3)
+
+
+def test_on_the_roof_is_said_only_of_those_that_are():
+    """0.4004 ms of work in 0.5 and 0.8004 in 0.9: 80 % and 89 %; the square 1.2 in 1.3: 92 %."""
+    near = only(read(layer_norm(Script()).end_step().run()), "RF101")
+    assert any("4 of its 4 operators are at 80%" in line for line in near.evidence)
+
+    slow = Script()
+    for event in ((MEAN, (1,), (2,)), (SUB, (1, 2), (3,)), (SQUARE, (3, 3), (4,))):
+        slow.add(event[0], 5_000, reads=event[1], writes=event[2])
+    far = only(read(slow.end_step().run()), "RF101")
+    assert any("none of its 3 operators is near its roof" in line for line in far.evidence)
+
+
+def test_results_used_later_are_not_saved():
+    """relu, relu, and both results read afterwards by a product: everything must be written."""
+    script = (
+        Script().add(RELU, 900, reads=(1,), writes=(2,)).add(RELU, 900, reads=(2,), writes=(3,))
+    )
+    script.add(MM, 20_500, reads=(2, 3), writes=(4,))
+
+    # moved 16 MB, least 4 in + 8 out = 12 MB: 4 passes against 3
+    finding = only(read(script.end_step().run()), "RF101")
+    assert "pass 4.0 times" in finding.claim
+    assert "need 3.0" in finding.claim
+
+
+def test_a_matrix_product_and_unrelated_data_break_a_chain():
+    script = (
+        Script().add(RELU, 900, reads=(1,), writes=(2,)).add(MM, 20_500, reads=(2, 2), writes=(3,))
+    )
+    script.add(RELU, 900, reads=(3,), writes=(4,)).add(RELU, 900, reads=(9,), writes=(10,))
+
+    assert "RF101" not in codes(read(script.end_step().run()))
+
+
+def test_one_operator_on_its_roof_is_told_to_stop():
+    """0.8 ms of work in 0.9 ms: 89 %."""
+    finding = only(read(Script().add(RELU, 900).end_step().run()), "RF102")
+
+    assert "aten::relu (1000x1000 fp32) is at 89% of its dram roof" in finding.claim
+    assert finding.saves_s == 0.0
+
+
+def test_fresh_memory():
+    """4 MB written with 977 faults of 4096 B: 4.001792 MB, 100 %."""
+    finding = only(read(Script().add(RELU, 2_000, page_faults=977).end_step().run()), "RF103")
+
+    assert "the system clears 4.00 MB for it in each call" in finding.claim
+    assert (
+        finding.evidence[0] == "977 page faults a call, 100% of the bytes it writes (4096 B a page)"
+    )
+    assert "RF103" not in codes(read(Script().add(RELU, 2_000, page_faults=100).end_step().run()))
+    assert "RF103" not in codes(read(Script().add(RELU, 2_000).end_step().run()))
+
+
+def test_far_below_every_roof():
+    """20 ms of work in 100 ms: 20 %, 80 ms lost."""
+    finding = only(read(Script().add(MM, 100_000).end_step().run()), "RF201")
+
+    assert "reaches 20% of its nearest roof, vector-fp32" in finding.claim
+    assert finding.saves_s == pytest.approx(80e-3)
+    assert "20.0 Gflop/s against 100 Gflop/s" in finding.evidence[0]
+
+
+def test_overhead_bound():
+    """1 of 11 ms is work at its roof; 10 ms nobody worked."""
+    finding = only(read(Script().add(RELU, 900).idle(10_000).end_step().run()), "RF301")
+
+    # gap 10 ms + 1 us of dispatch, of 10.9 ms
+    assert "92% of a step" in finding.claim
+    assert finding.saves_s == pytest.approx(10.001e-3)
+
+
+def test_advice_is_ranked_by_seconds():
+    script = layer_norm(Script()).add(MM, 100_000, reads=(50, 51), writes=(52,))
+    assert codes(read(script.end_step().run()))[:2] == ["RF201", "RF101"]
+
+
+def test_a_stated_time_above_the_roof_names_the_cache():
+    """saxpy n = 4,194,304 fp32 in 33.295 us: 1511.7 GB/s on 672.05 GB/s."""
+    n = 4_194_304
+    saxpy = algorithmic(
+        Entry(DRAM, 8 * n, "read x, y", "read"), Entry(DRAM, 4 * n, "write", "write")
+    )
+    program = single("saxpy", saxpy, roof(dram=672.05e9), 33.295e-6)
+    finding = only(program, "RF001")
+
+    assert "2.25 times as fast" in finding.claim
+    assert "1.51 TB/s" in finding.evidence[0]
+
+
+def test_the_answer_is_two_sentences():
+    program = read(Script().add(MM, 100_000).end_step().run())
+    where, what = answer(program, diagnose(program))
+
+    assert where == (
+        "toy.py takes 100 ms for the run; at the roof of Toy CPU its operators would need "
+        "20.0 ms, 20% of that."
+    )
+    assert what.startswith("First: aten::mm (1000x1000 fp32, 1000x1000 fp32) reaches 20%")
+    assert what.endswith("(saves at most 80.0 ms a step).")
+
+
+def test_nothing_worth_doing_is_an_answer():
+    program = read(Script().add(MM, 20_500).end_step().run())
+    assert answer(program, diagnose(program))[1] == "Nothing found here is worth doing."
+
+
+def test_measured_interval_of_the_ceiling_is_considered():
+    """10 % above the median, but within the ceiling's own interval."""
+    from dataclasses import replace
+
+    from roofline.provenance import spread
+
+    wide = replace(MEASURED, spread=spread([9e9, 9e9, 9.5e9, 1e10, 1.1e10, 1.2e10, 1.2e10]))
+    noisy = Ceiling(resource=DRAM, rate=10e9, provenance=wide, variant=Variant())
+    toy = replace(device(), ceilings=(*(c for c in device().ceilings if c.resource != DRAM), noisy))
+
+    # 8 MB in 0.72 ms: 11.1 GB/s
+    assert "RF001" not in codes(read(Script().add(RELU, 720).end_step().run(on=toy)))
+    assert "RF001" in codes(read(Script().add(RELU, 720).end_step().run()))
+
+
+def test_streaming_operators_have_rules():
+    assert set(ops.BY_OP) >= ops.STREAMING
+    assert "aten::mm" not in ops.STREAMING
