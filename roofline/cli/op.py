@@ -85,7 +85,7 @@ def _roof(
     provenance = Provenance(basis=Basis.STATED, source=STATED, as_of=date.today())
     rates: dict[str, float] = {}
     if compute is not None:
-        rate = parse(compute, "op/s" if compute.rstrip().endswith(("OP/s", "OPS")) else "flop/s")
+        rate = _compute_rate(compute)
         rates |= {pipe.name: rate for pipe in PIPES if pipe != SFU}
     if bandwidth is not None:
         rates["dram"] = parse(bandwidth, "B/s")
@@ -94,6 +94,14 @@ def _roof(
         for at, rate in rates.items()
     )
     return None, Roof(name=STATED, kind="gpu", ceilings=ceilings)
+
+
+def _compute_rate(text: str) -> float:
+    """A pipe's rate may be written in flop/s or, for integers, in op/s."""
+    try:
+        return parse(text, "op/s")
+    except BadInput:
+        return parse(text, "flop/s")
 
 
 def _list(as_json: bool) -> str:

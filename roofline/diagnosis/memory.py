@@ -26,12 +26,6 @@ def _excess(program: Program, chain: Chain) -> Finding:
     steps = program.conditions.steps
     calls, where = len(chain.names), f" in {chain.module}" if chain.module else ""
     saves_s = None if chain.saves_s is None else chain.saves_s / steps
-    on_roof = (
-        f"{chain.at_roof} of its {calls} operators are at {NEAR:.0%} of their roof or more: "
-        "making each faster gains little there, moving less gains most"
-        if chain.at_roof
-        else f"none of its {calls} operators is near its roof: each could also be faster by itself"
-    )
     times = f", {chain.count / steps:g} times a step" if chain.count != steps else ""
     return Finding(
         code="RF101",
@@ -44,7 +38,7 @@ def _excess(program: Program, chain: Chain) -> Finding:
             f"{_short(chain.names, 14)}{times}",
             f"{show(chain.moved, 'B')} by formula against {show(chain.least, 'B')} that enter "
             f"or leave: {chain.moved / chain.least:.1f} times",
-            on_roof,
+            _on_roof(chain),
         ),
         next_step=(
             "fuse them: torch.compile this function, or call a fused operator "
@@ -52,6 +46,18 @@ def _excess(program: Program, chain: Chain) -> Finding:
         ),
         saves_s=saves_s,
         wrong_if="a fused version moves as many bytes, or takes as long",
+    )
+
+
+def _on_roof(chain: Chain) -> str:
+    calls = len(chain.names)
+    if chain.at_roof is None:
+        return "how near its operators are to their roofs is not known"
+    if not chain.at_roof:
+        return f"none of its {calls} operators is near its roof: each could be faster by itself too"
+    return (
+        f"{chain.at_roof} of its {calls} operators are at {NEAR:.0%} of their roof or more: "
+        "making each faster gains little there, moving less gains most"
     )
 
 

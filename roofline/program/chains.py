@@ -29,7 +29,7 @@ class Chain:
     widest: int  # B of its largest tensor
     measured_s: float | None  # of all `count` together
     least_s: float | None  # of all `count` together: `least` at the ceiling of its own boundary
-    at_roof: int  # calls of one chain that run at NEAR of their roof or above
+    at_roof: int | None  # calls of one chain that run at NEAR of their roof; None is not known
     signatures: tuple[int, ...]
 
     @property
@@ -145,15 +145,15 @@ def _least(placed: Placed, group: Sequence[Timed], last_read: dict[int, int]) ->
     return sum(entering.values()) + sum(leaving)
 
 
-def _at_roof(placed: Placed, groups: Sequence[Sequence[Timed]]) -> int:
+def _at_roof(placed: Placed, groups: Sequence[Sequence[Timed]]) -> int | None:
     """Calls of one chain whose mean time is within NEAR of their roof."""
-    count = 0
+    near = []
     for calls in zip(*groups, strict=True):
         roof_s = placed.placements[calls[0].signature].roof_s
         times_ns = [call.time_ns for call in calls if call.time_ns is not None]
         if roof_s and times_ns:
-            count += roof_s >= NEAR * sum(times_ns) / len(times_ns) / 1e9
-    return count
+            near.append(roof_s >= NEAR * sum(times_ns) / len(times_ns) / 1e9)
+    return sum(near) if near else None
 
 
 def _reads(placed: Placed, event: Timed) -> Iterable[tuple[int, Tensor]]:

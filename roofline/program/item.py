@@ -113,8 +113,8 @@ def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
         steps=conditions.steps,
         calls=len(events),
         placement=_placed(parts, conditions.roof, measured_s),
-        roof_s=total(_times(p.once.roof_s, len(p.events)) for p in parts),
-        serial_s=total(_times(p.once.serial_s, len(p.events)) for p in parts),
+        roof_s=_bounded([_times(p.once.roof_s, len(p.events)) for p in parts]),
+        serial_s=_bounded([_times(p.once.serial_s, len(p.events)) for p in parts]),
         measured_s=measured_s,
         spread=_spread(events, len(signatures) == 1),
         overhead_s=None if overhead_s is None else overhead_s * len(events),
@@ -156,6 +156,12 @@ def _spread(events: Sequence[Timed], equal: bool) -> Spread | None:
             key = event.row if equal else event.step
             by[key] = by.get(key, 0.0) + event.time_ns / 1e9
     return spread(list(by.values()), best="min") if len(by) > 1 else None
+
+
+def _bounded(values: Sequence[float | None]) -> float | None:
+    """The sum of what is known; None when what is known needs nothing and the rest is unknown."""
+    known = total(values)
+    return known if known or None not in values else None
 
 
 def _times(seconds: float | None, calls: int) -> float | None:
