@@ -122,8 +122,13 @@ def _list(as_json: bool) -> str:
     lines = []
     for name, wanted in table.items():
         lines.append(f"{name:<{width}}  {_does(name)}")
-        lines.append(f"{'':<{width}}    {' '.join(map(str, wanted))}")
+        lines.append(f"{'':<{width}}    {' '.join(map(_parameter, wanted))}")
     return "\n".join(lines)
+
+
+def _parameter(p: ops.Parameter) -> str:
+    """``m`` must be given, ``dtype=bf16`` need not."""
+    return p.name if p.default is None else f"{p.name}={p.default}"
 
 
 def _does(name: str) -> str:

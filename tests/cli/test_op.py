@@ -1,0 +1,128 @@
+"""`roofline op` end to end, in this process."""
+
+import json
+
+import pytest
+
+from roofline.cli import main
+
+GEMM = ["op", "gemm", "m=1", "n=4096", "k=4096", "dtype=fp16"]
+STATED = ["--compute", "120 TFLOP/s", "--bandwidth", "2 TB/s"]
+
+
+def document(capsys, *argv):
+    assert main([*argv, "--json"]) == 0
+    out = capsys.readouterr()
+    assert out.err == ""
+    return json.loads(out.out)
+
+
+def test_the_documented_example(capsys):
+    """33,570,816 B at 2 TB/s = 16.785408 us; 33,554,432 flop at 120 TFLOP/s = 0.27962 us."""
+    made = document(capsys, *GEMM, *STATED)
+    (item,) = made["items"]
+
+    assert made["schema"] == "roofline.placement/1"
+    assert (made["device"]["name"], made["device"]["basis"]) == (
+        "stated on the command line",
+        "stated",
+    )
+    assert (made["coverage"], made["findings"]) == (None, [])
+    assert item["demand"] == {"tensor-fp16": 33554432, "dram": 33570816}
+    assert item["intensity"] == {"dram": pytest.approx(0.9995, abs=5e-5)}
+    assert item["ridge_point"] == {"dram": 60.0}
+    first, second = item["bounds"]
+    assert (first["resource"], first["amount"], first["rate"]) == ("dram", 33570816, 2e12)
+    assert first["least_s"] == pytest.approx(1.6785408e-05, rel=1e-12)
+    assert (second["resource"], second["basis"]) == ("tensor-fp16", "stated")
+    assert second["least_s"] == pytest.approx(2.7962e-07, rel=1e-4)
+    assert (item["binding"], item["placed_at"]) == ("dram", "dram")
+    assert item["roof_s"] == pytest.approx(1.6785408e-05, rel=1e-12)
+    assert item["serial_s"] == pytest.approx(1.7065028e-05, rel=1e-7)
+    assert item["attainable_flop_per_s"] == pytest.approx(1.999e12, rel=1e-4)
+    for unknown in ("measured_s", "roof_fraction", "lost_s", "overhead_s"):
+        assert item[unknown] is None
+    assert item["executed"] == {"tensor-fp16": None}
+    assert item["achieved"] == {"dram": {"read": None, "write": None, "source": None}}
+    assert item["excess"] == {"dram": None}
+    assert (item["count"], item["calls"], item["unaccounted"], item["no_ceiling"]) == (
+        "algorithmic", 1, [], [],
+    )  # fmt: skip
+
+
+def test_a_datasheet_and_a_measured_time(capsys):
+    """33,570,816 B at 3.35 TB/s = 10.02114 us of 17 us: 58.9 %."""
+    (item,) = document(capsys, *GEMM, "--device", "h100-sxm", "--time", "17 us")["items"]
+
+    assert item["roof_s"] == pytest.approx(33570816 / 3.35e12)
+    assert item["roof_fraction"] == pytest.approx(0.58948, abs=1e-5)
+    assert item["lost_s"] == pytest.approx(17e-6 - 33570816 / 3.35e12)
+
+
+def test_the_text_says_the_same(capsys):
+    assert main([*GEMM, *STATED, "--time", "20 us"]) == 0
+    out = capsys.readouterr().out
+
+    assert "> dram                   33.6 MB at     2.00 TB/s =  16.8 us  stated" in out
+    assert "measured 20.0 us: 84% of the roof" in out
+
+
+def test_faster_than_the_roof_is_a_finding(capsys):
+    """16.785 us of least time in 8 us: 2.10 times."""
+    made = document(capsys, *GEMM, *STATED, "--time", "8 us")
+
+    assert [f["code"] for f in made["findings"]] == ["RF001"]
+    assert made["items"][0]["roof_fraction"] == pytest.approx(16.785408 / 8)
+
+
+def test_a_pipe_without_a_ceiling_is_named(capsys):
+    """No sfu rate is stated, so exp is not bounded: named, and no error."""
+    (item,) = document(capsys, "op", "softmax", "rows=8", "cols=8", *STATED)["items"]
+
+    assert item["no_ceiling"] == ["sfu"]
+    assert item["demand"]["sfu"] == 64
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["op", "gem", "m=1", *STATED], "'gem'; there is gemv, gemm"),
+        (["op", *STATED], "name an operator; there is gemm"),
+        (["op", "gemm", "m=1", *STATED], "n"),
+        (["op", "gemm", "m=1", "n=1", "k=1", "q=2", *STATED], "q"),
+        (["op", "gemm", "m=0", "n=1", "k=1", *STATED], "m"),
+        (["op", "gemm", "m=1.5", "n=1", "k=1", *STATED], "m"),
+        (["op", "gemm", "m=1", "m=2", "n=1", "k=1", *STATED], "parameter 'm' is given twice"),
+        (["op", "gemm", "4096", *STATED], "parameters are written k=v, such as m=4096; got '4096'"),
+        ([*GEMM], "state a roof: --device NAME, or --compute RATE and --bandwidth RATE"),
+        ([*GEMM, *STATED, "--device", "h100-sxm"], "not both"),
+        ([*GEMM, "--compute", "-1 TFLOP/s"], "expected a finite, positive quantity in flop/s"),
+        ([*GEMM, "--compute", "120"], "expected a quantity in flop/s"),
+        ([*GEMM, "--bandwidth", "2 TFLOP/s"], "expected a quantity in B/s"),
+        ([*GEMM, *STATED, "--time", "17"], "expected a quantity in s"),
+        ([*GEMM, *STATED, "--time", "0 s"], "a measured time must be positive"),
+        ([*GEMM, "--device", "h100"], "nvidia-h100-sxm5-80gb"),
+        ([*GEMM, "--device", "h1000"], "no device 'h1000'"),
+    ],
+)
+def test_mistakes_are_one_sentence(capsys, argv, message):
+    assert main(argv) == 2
+    out = capsys.readouterr()
+
+    assert out.out == ""
+    assert out.err.startswith("roofline: ")
+    assert out.err.count("\n") == 1
+    assert message in out.err
+
+
+def test_list_names_every_operator_with_its_parameters(capsys):
+    from roofline import ops
+
+    assert main(["op", "--list"]) == 0
+    out = capsys.readouterr().out
+    for name in ops.FORMULAS:
+        assert f"\n{name} " in f"\n{out}"
+        for parameter in ops.parameters(name):
+            assert parameter.name in out
+    listed = document(capsys, "op", "--list")
+    assert [o["name"] for o in listed["operators"]] == list(ops.FORMULAS)
