@@ -1,1 +1,1 @@
-"""Measured ceilings of this machine, and timing that can be trusted."""
+"""Measured ceilings of this machine: of its CPU in `cpu`, of its GPU in `gpu`."""

@@ -1,0 +1,119 @@
+"""Threads pinned to CPUs of their own, that work together and are timed together.
+
+The calling thread is never pinned, so there is nothing to restore.  Kernels are called through
+ctypes or PyTorch, which release the interpreter lock while they run.
+"""
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from roofline.bench.sample import Sample, Samples
+
+T = TypeVar("T")
+TIMER = "wall clock against CPU time"
+_TOGETHER_S = 200e-6  # until every thread has heard when to start
+_PATIENCE = 3  # samples taken at most, for each clean one that is wanted
+
+
+@dataclass(slots=True)
+class Load:
+    """Work to time: what one pass of every thread does, and how often it is repeated."""
+
+    run: Callable[[int, int], object]  # (index of the thread, passes)
+    amount: float  # units of work in one pass of all threads together
+    seconds: float  # how long one sample should take
+    passes: int = 1  # grows until a sample takes that long
+
+
+class Crew:
+    """One thread for each set of CPUs it may run on; a context manager.
+
+    A thread with one CPU is judged by its own CPU time.  A thread with several leads a library's
+    threads, which inherit the set: it is judged by the CPU time of the whole process.
+    """
+
+    def __init__(self, cpus: Sequence[Collection[int]]) -> None:
+        self.cpus = tuple(frozenset(allowed) for allowed in cpus)
+        self._tasks: list[SimpleQueue[Callable[[int], Any] | None]] = [SimpleQueue() for _ in cpus]
+        self._done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        for index in range(len(self)):
+            Thread(target=self._work, args=(index,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        for tasks in self._tasks:
+            tasks.put(None)
+
+    def __len__(self) -> int:
+        return len(self.cpus)
+
+    def each(self, task: Callable[[int], T]) -> list[T]:
+        """Run `task(index)` on every thread; their results in order, or the first error."""
+        for tasks in self._tasks:
+            tasks.put(task)
+        answers = sorted((self._done.get() for _ in self._tasks), key=lambda answer: answer[0])
+        for _, _, error in answers:
+            if error is not None:
+                raise error
+        return [result for _, result, _ in answers]
+
+    def sample(self, load: Load) -> Sample:
+        """Time one stretch of `load`; one that turns out too short is repeated with more passes.
+
+        Wall time is from the first start to the last end, so that a thread which came late makes
+        the sample slow and, for want of CPU time, unclean.
+        """
+        while (taken := self._once(load)) is None:
+            pass
+        return taken
+
+    def _once(self, load: Load) -> Sample | None:
+        """One stretch, or None (and more passes for the next) when it was too short to time."""
+        start_at = time.perf_counter() + (_TOGETHER_S if len(self) > 1 else 0.0)
+        times = self.each(lambda index: self._timed(load, index, start_at))
+        wall_s = max(end for _, end, _ in times) - min(start for start, _, _ in times)
+        if wall_s < load.seconds / 2:
+            load.passes = int(load.passes * min(64.0, max(2.0, load.seconds / wall_s)))
+            return None
+        cpus = sum(map(len, self.cpus))
+        busy = sum(cpu_s for _, _, cpu_s in times) / (cpus * wall_s)
+        return Sample(rate=load.amount * load.passes / wall_s, busy=busy)
+
+    def samples(self, load: Load, count: int) -> Samples:
+        """Samples one after the other until `count` are clean, or patience is over."""
+        taken: list[Sample] = []
+        while len(taken) < _PATIENCE * count and sum(s.clean for s in taken) < count:
+            taken.append(self.sample(load))
+        return Samples(tuple(taken))
+
+    def _timed(self, load: Load, index: int, start_at: float) -> tuple[float, float, float]:
+        """Start, end and CPU seconds of one call at the agreed moment."""
+        clock = time.thread_time if len(self.cpus[index]) == 1 else time.process_time
+        if (early_s := start_at - time.perf_counter()) > 0:
+            time.sleep(early_s)
+        cpu_s = clock()
+        start = time.perf_counter()
+        load.run(index, load.passes)
+        end = time.perf_counter()
+        return start, end, clock() - cpu_s
+
+    def _work(self, index: int) -> None:
+        os.sched_setaffinity(0, self.cpus[index])
+        while (task := self._tasks[index].get()) is not None:
+            try:
+                self._done.put((index, task(index), None))
+            except BaseException as error:
+                self._done.put((index, None, error))

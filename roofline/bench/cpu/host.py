@@ -1,0 +1,107 @@
+"""What this machine says about itself.  Hints for the search and text for provenance only."""
+
+import json
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from roofline.device import L1, L2, L3, Resource
+
+_LEVELS = {1: L1, 2: L2, 3: L3}
+_CPUS = Path("/sys/devices/system/cpu")
+_SCALE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """The processor, as the system names it."""
+
+    vendor: str  # "AMD"
+    model: str  # "AMD EPYC 9755 128-Core Processor"
+    features: str  # instruction sets, blank separated; "" is not reported
+
+
+@cache
+def cpu() -> Cpu:
+    """Vendor, model and instruction sets, from lscpu where it is there."""
+    try:
+        told = subprocess.run(["lscpu", "-J"], capture_output=True, check=True, timeout=10).stdout
+        rows = _flat(json.loads(told)["lscpu"])
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+        rows = {}
+    vendor = rows.get("Vendor ID", "")
+    vendor = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}.get(vendor, vendor)
+    model = rows.get("Model name", "").strip("- ") or platform.machine()
+    return Cpu(vendor, model, rows.get("Flags", ""))
+
+
+def _flat(rows: list[dict[str, object]]) -> dict[str, str]:
+    """lscpu's rows by name; newer versions nest them."""
+    table: dict[str, str] = {}
+    for row in rows:
+        table.setdefault(str(row["field"]).rstrip(":"), str(row.get("data") or ""))
+        children = row.get("children")
+        if isinstance(children, list):
+            table = _flat(children) | table
+    return table
+
+
+@cache
+def cores() -> tuple[int, ...]:
+    """One CPU number for every core this process may run on, lowest first."""
+    chosen: dict[tuple[str, str], int] = {}
+    for number in sorted(os.sched_getaffinity(0)):
+        topology = _CPUS / f"cpu{number}" / "topology"
+        core = (_read(topology / "physical_package_id"), _read(topology / "core_id"))
+        # Where the system does not tell, every CPU is a core of its own.
+        chosen.setdefault(core if all(core) else ("", str(number)), number)
+    return tuple(chosen.values())
+
+
+def caches(cpus: Collection[int]) -> Mapping[Resource, int]:
+    """Advertised data cache sizes [B] behind all of `cpus` together; levels not told are absent."""
+    sizes: dict[Resource, dict[str, int]] = {}
+    for number in cpus:
+        for folder in (_CPUS / f"cpu{number}" / "cache").glob("index*"):
+            level, size = _read(folder / "level"), _read(folder / "size")
+            match = re.fullmatch(r"(\d+)([KMG])", size)
+            known = level.isdecimal() and int(level) in _LEVELS
+            if match and known and _read(folder / "type") != "Instruction":
+                shared_by = _read(folder / "shared_cpu_list") or str(number)
+                bytes_ = int(match[1]) * _SCALE[match[2]]
+                sizes.setdefault(_LEVELS[int(level)], {})[shared_by] = bytes_
+    return {level: sum(one.values()) for level, one in sizes.items()}
+
+
+def free_memory() -> int | None:
+    """Bytes a new process may take without swapping; None where the system does not tell."""
+    match = re.search(r"MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")))
+    return int(match[1]) * 1024 if match else None
+
+
+def sve_bytes() -> int | None:
+    """Length of a scalable vector register on arm64; None where there is none."""
+    length = _read(Path("/proc/sys/abi/sve_default_vector_length"))
+    return int(length) if length.isdecimal() else None
+
+
+def device_id() -> str:
+    """The name under which this CPU's ceilings are kept: ``cpu-amd-epyc-2c``."""
+    model = cpu().model
+    if not model.lower().startswith(cpu().vendor.lower()):
+        model = f"{cpu().vendor} {model}"
+    model = re.sub(r"\((R|TM|C)\)|\b(CPU|Processor|\d+-Core)\b|@.*", " ", model, flags=re.I)
+    slug = "-".join(re.findall(r"[a-z0-9.]+", model.lower()))
+    return f"cpu-{slug}-{len(cores())}c"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

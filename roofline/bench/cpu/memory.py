@@ -1,0 +1,67 @@
+"""Bandwidth ceilings of every level, from sweeps."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from roofline.bench.cpu.crew import Crew
+from roofline.bench.cpu.kernels import Kernels
+from roofline.bench.cpu.sweep import Plan, Swept, points, sweep, within
+from roofline.bench.plateau import levels, plateaus
+from roofline.bench.record import Absent, Found, ceiling
+from roofline.device import DRAM, HIERARCHY, Resource, Variant
+from roofline.units import show_binary
+
+COUNTED = {
+    "read": "4 B an element counted",
+    "copy": "8 B an element counted; cached stores make the hardware move 12",
+    "triad": "12 B an element counted; cached stores make the hardware move 16",
+}
+
+
+def bandwidths(
+    crew: Crew,
+    kernels: Kernels,
+    plan: Plan,
+    advertised: Mapping[Resource, int],
+    conditions: Sequence[str],
+    tick: Callable[[float], None],
+) -> Iterator[Found]:
+    """Read, copy and triad ceilings of each level, of all threads of `crew` together.
+
+    `advertised` are the sizes of all caches these threads use [B]; they only help with names.
+    """
+    for access, swept in sweep(crew, kernels, plan, tick).items():
+        yield from _levels(access, swept, len(crew), kernels, advertised, conditions)
+
+
+def _levels(
+    access: str,
+    swept: Sequence[Swept],
+    threads: int,
+    kernels: Kernels,
+    advertised: Mapping[Resource, int],
+    conditions: Sequence[str],
+) -> Iterator[Found]:
+    variant = Variant(access=access, threads=threads)
+    measured = points(swept)
+    span = f"{show_binary(swept[0].size)} to {show_binary(swept[-1].size)}"
+    named = levels(plateaus(measured), measured[-1].size, advertised) if measured else {}
+    for level in HIERARCHY:
+        if level not in named:
+            if level in advertised or level == DRAM or not advertised:
+                yield Absent(level, variant, f"no plateau in working sets of {span}")
+            continue
+        on = [p.size for p in named[level].points]
+        samples, ways = within(swept, on)
+        yield ceiling(
+            level,
+            variant,
+            samples,
+            method=f"plateau of a working-set sweep, {access} by {' or '.join(ways)}, "
+            f"kernels {kernels.code}",
+            conditions=(
+                f"{show_binary(on[0])} to {show_binary(on[-1])} of a sweep over {span}",
+                COUNTED[access],
+                *conditions,
+            ),
+            capacity=None if level == DRAM else named[level].holds,
+        )

@@ -1,0 +1,124 @@
+"""Bandwidth over working sets of every size, from a few kilobytes to far beyond the caches."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from roofline.bench.cpu.buffer import Buffer, room
+from roofline.bench.cpu.crew import Crew, Load
+from roofline.bench.cpu.kernels import ARRAYS, ELEMENT, Kernels, Stream
+from roofline.bench.plateau import Point
+from roofline.bench.sample import Sample, Samples, pooled
+
+_OUTER = 1 << 20  # B a thread: from here on every way of doing an access is tried
+_WARMED = 64 << 20  # B: over larger sets a pass takes so long that warming it up is lost in it
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How finely and how long to sweep."""
+
+    per_octave: int  # working-set sizes in every doubling
+    largest: int  # B, all threads together
+    sample_s: float
+    rounds: int
+    least_rounds: int  # done even when the time is over
+    budget_s: float
+
+
+@dataclass(slots=True)
+class _Cell:
+    access: str
+    way: str
+    size: int  # B, all arrays of all threads
+    load: Load
+    samples: list[Sample] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """The best way of one access at one size."""
+
+    size: int  # B, all arrays of all threads
+    way: str
+    samples: Samples
+
+
+def sweep(
+    crew: Crew, kernels: Kernels, plan: Plan, tick: Callable[[float], None] = lambda _: None
+) -> Mapping[str, Sequence[Swept]]:
+    """Time every access at every size; access -> sizes in order, each by its best way.
+
+    Rounds go over all sizes in turn, so that a disturbance of a second touches every size once
+    instead of spoiling one.  `tick` hears the share done.
+    """
+    buffers = [Buffer(room(plan.largest // len(crew))) for _ in crew.cpus]
+    fill = next(iter(kernels.streams["copy"].values()))
+    crew.each(lambda i: buffers[i].fill(fill))
+    cells = _cells(kernels, plan, buffers)
+    started = time.perf_counter()
+    for done in range(plan.rounds):
+        spent = time.perf_counter() - started
+        if done >= plan.least_rounds and spent * (done + 1) / done > plan.budget_s:
+            break
+        for index, cell in enumerate(cells):
+            if cell.samples and cell.size < _WARMED:
+                crew.each(partial(_one_pass, cell.load))
+            cell.samples.append(crew.sample(cell.load))
+            tick((done + index / len(cells)) / plan.rounds)
+    tick(1.0)
+    return {access: _best(c for c in cells if c.access == access) for access in ARRAYS}
+
+
+def points(swept: Sequence[Swept]) -> list[Point]:
+    """Sizes with a rate that can be trusted."""
+    return [Point(s.size, s.samples.rate) for s in swept if s.samples.rate is not None]
+
+
+def within(swept: Sequence[Swept], sizes: Sequence[int]) -> tuple[Samples, tuple[str, ...]]:
+    """The pooled samples at `sizes`, and the ways they were obtained by."""
+    inside = [s for s in swept if s.size in sizes]
+    return pooled(s.samples for s in inside), tuple(dict.fromkeys(s.way for s in inside))
+
+
+def _cells(kernels: Kernels, plan: Plan, buffers: Sequence[Buffer]) -> list[_Cell]:
+    cells: dict[tuple[str, str, int], _Cell] = {}
+    for size in _sizes(kernels.smallest, plan.largest // len(buffers), plan.per_octave):
+        for access, arrays in ARRAYS.items():
+            elements = size // (arrays * ELEMENT * kernels.grain) * kernels.grain
+            total = elements * ELEMENT * arrays * len(buffers)
+            ways = list(kernels.streams[access].items())
+            for way, stream in ways if size >= _OUTER else ways[:1]:
+                if elements and (access, way, total) not in cells:
+                    load = Load(
+                        _over(stream, [b.arrays(access, elements) for b in buffers], elements),
+                        total,
+                        plan.sample_s,
+                    )
+                    cells[access, way, total] = _Cell(access, way, total, load)
+    return list(cells.values())
+
+
+def _sizes(smallest: int, largest: int, per_octave: int) -> list[int]:
+    steps = math.floor(per_octave * math.log2(largest / smallest)) + 1
+    return [round(smallest * 2 ** (step / per_octave)) for step in range(steps)]
+
+
+def _one_pass(load: Load, index: int) -> None:
+    load.run(index, 1)
+
+
+def _over(
+    stream: Stream, where: Sequence[tuple[int, int, int]], elements: int
+) -> Callable[[int, int], object]:
+    return lambda index, passes: stream(*where[index], elements, passes)
+
+
+def _best(cells: Iterable[_Cell]) -> list[Swept]:
+    by_size: dict[int, list[Swept]] = {}
+    for cell in cells:
+        swept = Swept(cell.size, cell.way, Samples(tuple(cell.samples)))
+        by_size.setdefault(cell.size, []).append(swept)
+    return [max(by_size[s], key=lambda w: w.samples.rate or 0.0) for s in sorted(by_size)]

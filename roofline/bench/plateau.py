@@ -1,0 +1,136 @@
+"""Levels of a memory hierarchy, found as plateaus of a working-set sweep.
+
+Pure functions over (size, rate) points.  Advertised cache sizes only help to name a plateau that
+was found; a level without one is absent.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from roofline.device import DRAM, HIERARCHY, Resource
+
+BAND = 0.10  # rates of one plateau stay this near its median
+SLOPE = 0.10  # |d log rate / d log size| along a plateau: 7 % an octave
+FALL = 0.20  # the same just outside it: where that is flatter, all is one long slope
+OCTAVES = 1.0  # the least a plateau spans
+POINTS = 3  # and the fewest points it has
+OUTLIERS = 0.2  # share of a plateau's points that a disturbance may have pushed off it
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The rate over one working set."""
+
+    size: int  # B, every array together
+    rate: float  # B/s, the median of its samples
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """A run of sizes over which the rate hardly changes."""
+
+    points: tuple[Point, ...]  # smallest first, outliers left out
+    holds: int  # B: the largest working set, on it or right behind it, that is no slower
+
+    @property
+    def rate(self) -> float:
+        """Median over its points [B/s]."""
+        return median(p.rate for p in self.points)
+
+
+def plateaus(points: Sequence[Point]) -> tuple[Plateau, ...]:
+    """Every plateau of a sweep, smallest working sets first; none where the rate only slopes.
+
+    A plateau spans an octave or more, stays within BAND of its median, is flat, and falls off
+    beyond its end (or ends the sweep).  A plateau slower than one further out is dropped: a level
+    nearer to the core cannot be slower, so something else (call overhead) was timed there.
+    """
+    ordered = sorted(points, key=lambda p: p.size)
+    found = _search(ordered, 0, len(ordered))
+    return tuple(
+        p for i, p in enumerate(found) if all(p.rate * (1 + BAND) >= q.rate for q in found[i + 1 :])
+    )
+
+
+def _search(points: Sequence[Point], start: int, stop: int) -> list[Plateau]:
+    """The longest plateau within points[start:stop], and those on either side of it."""
+    runs = [
+        (_octaves(points[i], points[j]), i, j)
+        for i in range(start, stop)
+        for j in range(i + POINTS - 1, stop)
+        if _octaves(points[i], points[j]) >= OCTAVES
+    ]
+    for _, i, j in sorted(runs, reverse=True):
+        inside = _flat(points[i : j + 1])
+        if inside is not None and _falls_around(points, i, j):
+            end = _end(points[j:stop], inside)
+            return [
+                *_search(points, start, i),
+                Plateau(inside, points[j + end].size),
+                *_search(points, j + 1 + end, stop),
+            ]
+    return []
+
+
+def _flat(run: Sequence[Point]) -> tuple[Point, ...] | None:
+    """The points of `run` that make it a plateau, or None."""
+    middle = median(p.rate for p in run)
+    inside = tuple(p for p in run if abs(p.rate / middle - 1) <= BAND)
+    ends_inside = inside and inside[0] is run[0] and inside[-1] is run[-1]
+    enough = len(inside) >= max(POINTS, (1 - OUTLIERS) * len(run))
+    return inside if ends_inside and enough and abs(_slope(inside)) <= SLOPE else None
+
+
+def _falls_around(points: Sequence[Point], i: int, j: int) -> bool:
+    """Whether the run points[i..j] is flatter than an octave to its either side."""
+    after, before = points[j + 1 :], points[:i]
+    beyond = next((p for p in after if _octaves(points[j], p) >= OCTAVES), None)
+    within = next((p for p in reversed(before) if _octaves(p, points[i]) >= OCTAVES), None)
+    outer = beyond or (after[-1] if after else None)
+    inner = within or (before[0] if before else None)
+    return (outer is None or abs(_slope((points[j], outer))) >= FALL) and (
+        inner is None or abs(_slope((inner, points[i]))) >= FALL
+    )
+
+
+def _end(points: Sequence[Point], plateau: Sequence[Point]) -> int:
+    """Index of the last of `points`, which start on the plateau, before one slower than it."""
+    slow = (1 - BAND) * median(p.rate for p in plateau)
+    return next((i for i, p in enumerate(points[1:]) if p.rate < slow), len(points) - 1)
+
+
+def _octaves(small: Point, large: Point) -> float:
+    return math.log2(large.size / small.size)
+
+
+def _slope(run: Sequence[Point]) -> float:
+    """Least-squares exponent e of rate ~ size**e."""
+    xs = [math.log(p.size) for p in run]
+    ys = [math.log(p.rate) for p in run]
+    x_mean, y_mean = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((x - x_mean) ** 2 for x in xs)
+    return sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys, strict=True)) / spread
+
+
+def levels(
+    found: Sequence[Plateau], largest: int, advertised: Mapping[Resource, int]
+) -> dict[Resource, Plateau]:
+    """Name plateaus after the levels of the hierarchy.
+
+    `largest` is the largest working set of the sweep [B]: the plateau that reaches it is DRAM.
+    The others are caches, each named after the advertised size [B] nearest to where it ends, in
+    order; with nothing advertised they are L1, L2, L3 from the innermost.
+    """
+    caches = [p for p in found if p.holds < largest]
+    named = dict(zip((DRAM,), (p for p in found if p.holds >= largest), strict=False))
+    if not advertised:
+        return dict(zip(HIERARCHY, caches, strict=False)) | named
+    left = [level for level in HIERARCHY[:-1] if level in advertised]
+    for plateau in caches:
+        if left:
+            level = min(left, key=lambda n: abs(math.log(plateau.holds / advertised[n])))
+            named[level] = plateau
+            left = left[left.index(level) + 1 :]
+    return named

@@ -1,0 +1,62 @@
+"""From samples to a ceiling that says how it was obtained, or to a sentence why there is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from roofline.bench.sample import TRUSTED, Samples
+from roofline.device import Ceiling, Resource, Variant
+from roofline.provenance import Basis, Provenance, spread
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A ceiling that was looked for and is not there."""
+
+    resource: Resource
+    variant: Variant
+    why: str
+
+    def __str__(self) -> str:
+        what = f"{self.resource.name} {self.variant}".strip()
+        return f"{what}: {self.why}"
+
+
+Found = Ceiling | Absent
+
+
+def ceiling(
+    resource: Resource,
+    variant: Variant,
+    samples: Samples,
+    *,
+    method: str,
+    conditions: Sequence[str],
+    capacity: int | None = None,
+) -> Found:
+    """The median of the clean samples as a ceiling; absent when too few of them are clean.
+
+    `method` says in words what was timed and with which code; `conditions` what a reader needs
+    to notice that the number no longer holds.
+    """
+    total, clean = len(samples.all), len(samples.rates)
+    if not samples.trusted:
+        return Absent(
+            resource, variant, f"{clean} of {total} samples undisturbed, {TRUSTED:.0%} are needed"
+        )
+    now = datetime.now(UTC)
+    found = spread(samples.rates, dropped=total - clean)
+    told = (*conditions, f"{clean} of {total} samples undisturbed", f"{now:%Y-%m-%dT%H:%M:%SZ}")
+    return Ceiling(
+        resource=resource,
+        rate=found.median,
+        variant=variant,
+        capacity=capacity,
+        provenance=Provenance(
+            basis=Basis.MEASURED,
+            source=method,
+            as_of=now.date(),
+            conditions="; ".join(told),
+            spread=found,
+        ),
+    )

@@ -1,0 +1,53 @@
+"""Repeated timing that knows when it was disturbed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+CLEAN = 0.97  # CPU time over wall time below which something else ran in between
+TRUSTED = 0.10  # least share of clean samples that a ceiling may rest on
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed stretch of work."""
+
+    rate: float  # units of work a second of wall time
+    busy: float  # CPU time over wall time, of the worst thread
+
+    @property
+    def clean(self) -> bool:
+        """Whether the CPU did nothing else meanwhile."""
+        return self.busy >= CLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """All samples of one quantity; only the clean ones count."""
+
+    all: tuple[Sample, ...] = ()
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Rates of the clean samples."""
+        return tuple(s.rate for s in self.all if s.clean)
+
+    @property
+    def clean_share(self) -> float | None:
+        """Clean samples over all; None when there are none."""
+        return len(self.rates) / len(self.all) if self.all else None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether enough of them are clean to stand for the machine."""
+        return bool(self.rates) and len(self.rates) >= TRUSTED * len(self.all)
+
+    @property
+    def rate(self) -> float | None:
+        """Median of the clean rates; None when no sample is clean."""
+        return median(self.rates) if self.rates else None
+
+
+def pooled(parts: Iterable[Samples]) -> Samples:
+    """The samples of several stretches of the same quantity."""
+    return Samples(tuple(sample for part in parts for sample in part.all))
