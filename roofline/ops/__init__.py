@@ -11,8 +11,8 @@ from roofline.call import Call
 from roofline.errors import RooflineError
 from roofline.ops import attention as _attention
 from roofline.ops import (
+    creation,
     dropout,
-    elementwise,
     formulas,
     free,
     loss,
@@ -22,17 +22,18 @@ from roofline.ops import (
     optimizer,
     pointwise,
     reduce,
+    sized,
 )
 from roofline.ops import embedding as _embedding
 from roofline.ops import softmax as _softmax
 from roofline.ops.attention import attention
-from roofline.ops.elementwise import add, gelu, mean, mul, relu, saxpy, silu
 from roofline.ops.embedding import embedding
 from roofline.ops.formulas import Parameter
 from roofline.ops.matmul import bmm, gemm, gemv, linear
 from roofline.ops.movement import copy
 from roofline.ops.norm import layer_norm, rms_norm
 from roofline.ops.rule import Rule, index
+from roofline.ops.sized import add, elementwise, gelu, mean, mul, relu, saxpy, silu
 from roofline.ops.softmax import softmax
 from roofline.work import Ledger, unknown
 
@@ -45,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     *_attention.RULES,
     *_embedding.RULES,
     *movement.RULES,
+    *creation.RULES,
     *dropout.RULES,
     *loss.RULES,
     *optimizer.RULES,
@@ -63,7 +65,7 @@ _FORMULAS: tuple[Callable[..., Ledger], ...] = (
     *_attention.FORMULAS,
     *_softmax.FORMULAS,
     *norm.FORMULAS,
-    *elementwise.FORMULAS,
+    *sized.FORMULAS,
     *_embedding.FORMULAS,
     *movement.FORMULAS,
 )

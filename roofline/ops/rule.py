@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from roofline.call import Call
+from roofline.errors import BadInput
 from roofline.work import Ledger
+
+
+class Unaccountable(BadInput):
+    """This call does not say enough, or says something the rule cannot read.
+
+    Raised inside rules only.  `roofline.ops.account` turns it into a ledger that names the operator
+    and keeps the sentence, so that what is not understood is never counted as zero.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +33,8 @@ def index(rules: Iterable[Rule]) -> Mapping[str, Rule]:
             raise ValueError(f"two accounting rules for {rule.op!r}")
         table[rule.op] = rule
     return table
+
+
+def named(account: Callable[[Call], Ledger], *names: str) -> tuple[Rule, ...]:
+    """One rule a name, all with the same function: ``named(mm, "mm")`` is for aten::mm."""
+    return tuple(Rule(f"aten::{name}", account) for name in names)

@@ -1,0 +1,114 @@
+"""Operators that move bytes and compute nothing: copies and joins."""
+
+from roofline.call import Call, Tensor
+from roofline.errors import BadInput
+from roofline.ops import arguments
+from roofline.ops.lines import ledger, result
+from roofline.ops.memory import contiguous
+from roofline.ops.rule import Unaccountable, named
+from roofline.ops.shapes import broadcast, dims_of, dtype_argument, product
+from roofline.work import Ledger
+
+
+def copy(n: int, dtype: str = "fp32", out_dtype: str = "") -> Ledger:
+    """y[N] = x[N]: N*s bytes read, N*s' bytes written, no arithmetic."""
+    if n < 1:
+        raise BadInput(f"copy needs n of at least 1; got {n}")
+    return _moved([Tensor((n,), dtype)], Tensor((n,), out_dtype or dtype))
+
+
+def clone(call: Call) -> Ledger:
+    """aten::clone(x): x read once (stride 0 counts once), a new tensor written."""
+    x = arguments.tensor(call, 0)
+    return _moved([x], result(call, x.shape, x.dtype))
+
+
+def to_copy(call: Call) -> Ledger:
+    """aten::_to_copy(x, dtype, ...): a copy, maybe to another dtype; converting is no flop."""
+    x = arguments.tensor(call, 0)
+    return _moved([x], result(call, x.shape, dtype_argument(call, 1) or x.dtype))
+
+
+def copy_into(call: Call) -> Ledger:
+    """aten::copy_(y, x): x read once, y written once."""
+    y, x = arguments.tensor(call, 0), arguments.tensor(call, 1)
+    if broadcast(call, (y.shape, x.shape)) != y.shape:
+        raise Unaccountable(f"{call.op}: {x.shape} does not broadcast to {y.shape}")
+    return ledger(reads=[("the source", x)], writes=[("the tensor written to", y)])
+
+
+def cat(call: Call) -> Ledger:
+    """aten::cat(tensors, dim): every tensor read once, their concatenation written once."""
+    parts = [t for t in arguments.tensors(call, 0) if t.shape != (0,)]
+    if not parts:
+        raise Unaccountable(f"{call.op}: no tensors to join")
+    (dim,) = dims_of(call, len(parts[0].shape), (arguments.integer(call, 1, 0),))
+    if any(len(t.shape) != len(parts[0].shape) for t in parts):
+        raise Unaccountable(f"{call.op}: the tensors differ in rank")
+    shape = list(parts[0].shape)
+    shape[dim] = sum(t.shape[dim] for t in parts)
+    return _moved(parts, result(call, tuple(shape), parts[0].dtype))
+
+
+def stack(call: Call) -> Ledger:
+    """aten::stack(tensors, dim): every tensor read once, all of them written once."""
+    parts = arguments.tensors(call, 0)
+    if not parts:
+        raise Unaccountable(f"{call.op}: no tensors to join")
+    return _moved(list(parts), result(call, (len(parts), *parts[0].shape), parts[0].dtype))
+
+
+def maybe(call: Call) -> Ledger:
+    """aten::to, reshape, contiguous, flatten(x, ...): x itself where that will do, else a copy.
+
+    A recorded output says which it was: it shares x's storage or it does not.  Without one, a
+    change of dtype is a copy and a contiguous x is returned as it is.
+    """
+    x = arguments.tensor(call, 0)
+    if call.outputs and None not in (x.storage, call.outputs[0].storage):
+        y = call.outputs[0]
+        return ledger() if y.storage == x.storage else _moved([x], Tensor(y.shape, y.dtype))
+    wanted = {d for i in (1, 2) if isinstance(call.arg(i), str) and (d := dtype_argument(call, i))}
+    if call.op == "aten::to" and wanted - {x.dtype}:
+        return _moved([x], Tensor(x.shape, wanted.pop()))
+    if x.strides is not None and x.strides == contiguous(x.shape) and not _elsewhere(call):
+        return ledger()
+    if call.op == "aten::contiguous" and x.strides is not None:
+        return _moved([x], Tensor(x.shape, x.dtype))
+    raise Unaccountable(f"{call.op}: the record does not say whether it copied")
+
+
+def repeat(call: Call) -> Ledger:
+    """aten::repeat(x, times), repeat_interleave(x, times, dim): x read once, all written."""
+    x = arguments.tensor(call, 0)
+    if call.outputs:
+        return _moved([x], Tensor(call.outputs[0].shape, x.dtype))
+    times = arguments.integers(call, 1)
+    if call.op == "aten::repeat_interleave" and len(times) != 1:
+        raise Unaccountable(f"{call.op}: the repeats are data")
+    return _moved([x], Tensor((x.numel * product(times),), x.dtype))
+
+
+def _elsewhere(call: Call) -> bool:
+    """Whether a device is named: the tensor may have moved there."""
+    return any(isinstance(a, str) and a.split(":")[0] in _DEVICES for a in call.args)
+
+
+_DEVICES = ("cpu", "cuda", "mps", "xpu", "meta")
+
+
+def _moved(sources: list[Tensor], y: Tensor) -> Ledger:
+    names = ["the source"] if len(sources) == 1 else [f"part {i + 1}" for i in range(len(sources))]
+    return ledger(reads=list(zip(names, sources, strict=True)), writes=[("the result", y)])
+
+
+RULES = (
+    *named(clone, "clone"),
+    *named(maybe, "to", "reshape", "reshape_as", "contiguous", "flatten", "ravel"),
+    *named(repeat, "repeat", "repeat_interleave"),
+    *named(to_copy, "_to_copy"),
+    *named(copy_into, "copy_", "set_data"),
+    *named(cat, "cat", "concat"),
+    *named(stack, "stack"),
+)
+FORMULAS = (copy,)

@@ -1,0 +1,154 @@
+"""Real programs on the CPU: every operator they dispatch is accounted for."""
+
+import math
+
+import pytest
+
+from roofline.call import Call, Tensor
+from roofline.ops import account
+
+torch = pytest.importorskip("torch")
+nn, functional = torch.nn, torch.nn.functional
+
+DTYPES = {
+    torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
+    torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8",
+    torch.uint8: "uint8", torch.bool: "bool", torch.complex64: "complex64",
+    torch.complex128: "complex128", torch.float8_e4m3fn: "fp8_e4m3",
+}  # fmt: skip
+
+
+def argument(value):
+    """A live argument in the form a Call holds."""
+    if isinstance(value, torch.Tensor):
+        return tensor(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(argument(v) for v in value)
+    if isinstance(value, torch.dtype):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def tensor(t):
+    """What a rule may know of a live tensor."""
+    if t.layout is not torch.strided or t.is_nested:
+        return Tensor(tuple(t.shape), DTYPES[t.dtype])
+    return Tensor(tuple(t.shape), DTYPES[t.dtype], tuple(t.stride()),
+                  t.untyped_storage()._cdata, t.storage_offset())  # fmt: skip
+
+
+def described(func, args, kwargs, out):
+    """The Call of one dispatched operator: schema order, defaults filled in."""
+    values = []
+    for place, formal in enumerate(func._schema.arguments):
+        if place < len(args):
+            values.append(args[place])
+        else:
+            values.append(kwargs.get(formal.name, formal.default_value))
+    outs = out if isinstance(out, (list, tuple)) else [out]
+    outputs = tuple(tensor(o) for o in outs if isinstance(o, torch.Tensor))
+    return Call(func._schema.name, tuple(argument(v) for v in values), outputs)
+
+
+class Recorder(torch.utils._python_dispatch.TorchDispatchMode):
+    """Every operator dispatched, as a Call."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        self.calls.append(described(func, args, kwargs or {}, out))
+        return out
+
+
+def gaps(calls):
+    """Names and reasons of what is not accounted for."""
+    found = {}
+    for call in calls:
+        ledger = account(call)
+        if ledger.unaccounted:
+            found[call.op] = ledger.conventions
+    return found
+
+
+class Block(nn.Module):
+    """A transformer block as people write it."""
+
+    def __init__(self, width=32, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.RMSNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (
+            t.view(batch, length, self.heads, -1).transpose(1, 2)
+            for t in self.qkv(self.norm1(x)).chunk(3, -1)
+        )
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.drop(self.out(y.transpose(1, 2).reshape(batch, length, width)))
+        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+
+
+class Model(nn.Module):
+    """Embedding, two blocks, a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.blocks = nn.Embedding(50, 32), nn.Sequential(Block(), Block())
+        self.head = nn.Linear(32, 50)
+
+    def forward(self, tokens):
+        return self.head(self.blocks(self.embed(tokens)))
+
+
+@pytest.mark.parametrize("options", [{}, {"foreach": True}, {"fused": True}, {"amsgrad": True}],
+                         ids=str)  # fmt: skip
+@pytest.mark.parametrize("optimizer", ["AdamW", "Adam", "SGD"])
+def test_a_training_step_has_no_gap(optimizer, options):
+    """Forward, backward, clipping and the optimizer's step: every operator has a ledger."""
+    model, tokens = Model(), torch.randint(0, 50, (2, 8))
+    extra = options | ({"momentum": 0.9} if optimizer == "SGD" else {})
+    if optimizer == "SGD":
+        extra.pop("amsgrad", None)
+    step = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3, weight_decay=0.1, **extra)
+    with Recorder() as recorder:
+        for _ in range(2):
+            loss = functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            step.step()
+            step.zero_grad()
+
+    assert len(recorder.calls) > 300
+    assert gaps(recorder.calls) == {}
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_decode_step_has_no_gap(mode, dtype):
+    """One token against a KV cache, grouped heads, greedy and sampled."""
+    cache = torch.randn(2, 1, 2, 16, 8, dtype=dtype)
+    with Recorder() as recorder, mode():
+        model = Model().eval().to(dtype)
+        logits = model(torch.randint(0, 50, (1, 4)))[:, -1]
+        logits.argmax(-1)
+        torch.multinomial(torch.softmax(logits.float(), -1), 1)
+        cache[0, :, :, 3:4] = torch.randn(1, 2, 1, 8, dtype=dtype)
+        q = torch.randn(1, 4, 1, 8, dtype=dtype)
+        functional.scaled_dot_product_attention(q, cache[0], cache[1], enable_gqa=True)
+        mask = torch.ones(1, 1, 1, 16, dtype=torch.bool)
+        functional.scaled_dot_product_attention(q, cache[0], cache[1], mask, enable_gqa=True)
+        functional.scaled_dot_product_attention(q, cache[0].repeat_interleave(2, 1),
+                                                cache[1].repeat_interleave(2, 1))  # fmt: skip
+
+    assert gaps(recorder.calls) == {}
