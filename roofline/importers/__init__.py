@@ -1,0 +1,44 @@
+"""Foreign profiler files -> a run.  Formats are recognised by content, never by name.
+
+Adding a format: write one file that states what it reads, what it skips, its units and its
+specification, ends in a `Format`, and add one line to FORMATS.  Reading a file and converting its
+events are separate functions; what was skipped, repaired or missing goes into `Recorder.warnings`
+and `Run.gaps`.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from roofline.errors import BadInput
+from roofline.importers.foreign import looks_like
+from roofline.importers.format import DEFAULTS, Format, Options, Source, source
+from roofline.runfile import Run
+
+# The first that recognises a file reads it: the particular stand before the general.
+FORMATS: tuple[Format, ...] = ()
+
+__all__ = ["FORMATS", "Format", "Options", "Source", "load", "recognise"]
+
+
+def load(paths: Iterable[Path | str], options: Options = DEFAULTS) -> Run:
+    """Read files of one format, which belong together, into one run."""
+    sources = [source(Path(path)) for path in paths]
+    if not sources:
+        raise BadInput(f"no file to import; there are readers for {_named(FORMATS)}")
+    formats = [recognise(each) for each in sources]
+    if len({each.name for each in formats}) > 1:
+        kinds = "; ".join(f"{s.name} is a {f.name}" for s, f in zip(sources, formats, strict=True))
+        raise BadInput(f"{kinds}: files of different formats are imported one at a time")
+    return formats[0].load(sources, options)
+
+
+def recognise(source: Source) -> Format:
+    """The format of a file; BadInput says what else it looks like."""
+    for each in FORMATS:
+        if each.recognises(source.head):
+            return each
+    raise BadInput(f"{source.name} {looks_like(source.head)}; imported are {_named(FORMATS)}")
+
+
+def _named(formats: Sequence[Format]) -> str:
+    return ", ".join(each.name for each in formats)
