@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
+from roofline.errors import RooflineError
 from roofline.provenance import Provenance
 from roofline.units import DECIMAL, show, show_binary
 
@@ -59,8 +60,13 @@ _Measured = list[tuple[Device, datetime]]
 def _all() -> tuple[list[Device], _Measured]:
     from roofline.devices import datasheet, kept
 
-    ids = kept.kept_ids()
-    return [datasheet.load(i) for i in datasheet.known()], [m for i in ids for m in _newest(i)]
+    measured: _Measured = []
+    for device_id in kept.kept_ids():
+        try:
+            measured += _newest(device_id)
+        except RooflineError as error:  # one damaged file must not hide every other device
+            click.echo(f"roofline: warning: {error}", err=True)
+    return [datasheet.load(device_id) for device_id in datasheet.known()], measured
 
 
 def _one(name: str) -> tuple[list[Device], _Measured]:
