@@ -60,7 +60,7 @@ def _table(items: Sequence[Document], rows: int) -> "RenderableType":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("operator", overflow="fold", ratio=2, min_width=14)
+    table.add_column("operator", overflow="ellipsis", no_wrap=True, min_width=14, max_width=26)
     table.add_column("shapes", overflow="ellipsis", no_wrap=True, ratio=3, style="dim")
     for name in ("calls", "time", "roof", "lost", "of roof"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -99,7 +99,7 @@ def _binding(item: Document) -> str:
     if item["unaccounted"]:
         return "unaccounted"
     if item["binding"] is None:
-        return f"no ceiling: {', '.join(item['no_ceiling'])}" if item["no_ceiling"] else "nothing"
+        return "no ceiling" if item["no_ceiling"] else "nothing"
     bound = item["bounds"][0]
     served = bound["served_by"]
     return item["binding"] if served == item["binding"] else f"{item['binding']} on {served}"
