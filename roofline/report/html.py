@@ -18,7 +18,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from roofline import __version__
 from roofline.errors import BadInput
 
 Document = dict[str, Any]
@@ -32,7 +31,6 @@ def render(document: Document) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     program = _program(document)
     return Template(_asset("page.html")).substitute(
-        generator=escape(f"roofline {__version__}"),
         title=escape(f"{program} - roofline"),
         program=escape(program),
         device=escape(_device(document)),

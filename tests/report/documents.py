@@ -64,6 +64,8 @@ def ceiling(resource: str, variant: dict[str, str], rate: float, capacity: int |
         "low": rate * 0.991,
         "high": rate * 1.004,
         "as_of": "2026-07-14",
+        "sustained": False,
+        "confidence": None,
     }
 
 
@@ -99,7 +101,7 @@ def item(
             continue
         rate, variant = _rate(resource, access if unit(resource) == "B" else None)
         bounds.append({"resource": resource, "amount": amount, "rate": rate, "basis": "measured",
-                       "least_s": amount / rate, "variant": variant})  # fmt: skip
+                       "least_s": amount / rate, "served_by": resource, "variant": variant})  # fmt: skip
     bounds.sort(key=lambda b: b["least_s"], reverse=True)
     flop = sum(a for r, a in demand.items() if unit(r) == "flop") if known else None
     roof_s = bounds[0]["least_s"] if bounds else None
@@ -107,14 +109,13 @@ def item(
     pipe = next((b for b in bounds if unit(b["resource"]) == "flop"), None)
     return {
         "name": f"aten::{name}",
-        "label": name,
         "shapes": shapes,
         "module": module,
         "phase": phase,
         "kind": "op",
         "count": "algorithmic",
         "calls": calls,
-        "demand": demand,
+        "demand": demand if known else None,
         "unaccounted": list(unaccounted),
         "intensity": {r: flop / a for r, a in demand.items() if unit(r) == "B"} if flop is not None else {},
         "ridge_point": {b["resource"]: pipe["rate"] / b["rate"] for b in byte_bounds} if pipe else {},
@@ -138,6 +139,13 @@ def item(
         "too_short": measured_s is not None and measured_s / calls < 1e-5,
         "share": None,
         "flop": flop,
+        "loose_roof_s": roof_s,
+        "spread_of": "call",
+        "page_faults": None,
+        "exactness": "exact" if known else "unknown",
+        "conventions": [],
+        "ledger": [{"resource": r, "amount": a, "unit": unit(r), "why": "each operand once", "access": None,
+                    "exactness": "exact", "low": None, "high": None} for r, a in demand.items()],
     }  # fmt: skip
 
 
@@ -196,6 +204,7 @@ def layernorm() -> Document:
                     "roof_s": roof_s, "loose_roof_s": roof_s * 0.93, "measured_s": measured,
                     "lost_s": measured - roof_s, "overhead_s": 4.3e-5, "bookkeeping_s": 8.1e-4},
         "coverage": 1 - 1.7e-3 / measured,
+        "by": "call",
         "answer": [
             "Most of the time goes to arithmetic: addmm takes 56 % of the step and runs at 83 % of its roof.",
             "The handwritten layer norm passes over the same 67.1 MB twelve times where two passes would do; "
@@ -207,7 +216,7 @@ def layernorm() -> Document:
              "evidence": ["262 kB from l2 at 271 GB/s need 967 ns", "measured 910 ns in 1 call"],
              "next_step": "Measure the call again with more repetitions: it is shorter than the recorder can time.",
              "saves_s": None, "wrong_if": "The operands were in l1 before the call."},
-            {"code": "RF101", "item": None, "claim": "The same tensor is passed over again and again.",
+            {"code": "RF101", "item": "", "claim": "The same tensor is passed over again and again.",
              "evidence": ["7 operators of HandLayerNorm move 805 MB over dram", "the fused form moves 134 MB: 6.0 times less"],
              "next_step": "Use torch.nn.functional.layer_norm, or compile the function.",
              "saves_s": 66.0e-3, "wrong_if": "An intermediate is used outside the function."},

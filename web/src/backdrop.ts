@@ -1,9 +1,9 @@
-// The SVG under the points: grid, axes, roofs and their labels, the rows of the strip.
+// Two drawings with the points between them: grid, axes and roofs below, the labels above.
 
 import { axisBottom, axisLeft } from "d3-axis";
 import { select, type Selection } from "d3-selection";
 import { rowY, ticks, type Area, type Geometry, type Log } from "./geometry";
-import { place, spread } from "./labels";
+import { level, place, spread } from "./labels";
 import type { Look } from "./looks";
 import type { Mark } from "./marks";
 import { shortVariant, type Roof } from "./roofs";
@@ -24,15 +24,17 @@ export interface Scene {
 type Group = Selection<SVGSVGElement, unknown, null, undefined>;
 
 /** Draw everything anew; there are tens of elements, never thousands. */
-export function backdrop(svg: SVGSVGElement, scene: Scene, widthOf: (text: string) => number): void {
+export function backdrop(below: SVGSVGElement, above: SVGSVGElement, scene: Scene, widthOf: (text: string) => number): void {
   const { geometry } = scene;
-  const root = select(svg);
-  root.selectAll("*").remove();
-  root.attr("viewBox", `0 0 ${geometry.width} ${geometry.height}`).attr("width", geometry.width).attr("height", geometry.height);
+  const [root, names] = [below, above].map((svg) => {
+    const sized = select(svg).attr("viewBox", `0 0 ${geometry.width} ${geometry.height}`).attr("width", geometry.width).attr("height", geometry.height);
+    sized.selectAll("*").remove();
+    return sized;
+  }) as [Group, Group];
   clip(root, geometry.plot);
   axes(root, scene);
-  roofLines(root, scene, widthOf);
-  strip(root, scene, widthOf);
+  roofLines(root, names, scene, widthOf);
+  strip(root, names, scene, widthOf);
 }
 
 function clip(root: Group, { left, right, top, bottom }: Area): void {
@@ -62,7 +64,7 @@ function title(root: Group, area: Area, text: string): void {
     .attr("x", (area.left + area.right) / 2).attr("y", area.bottom + 42).text(text);
 }
 
-function roofLines(root: Group, scene: Scene, widthOf: (text: string) => number): void {
+function roofLines(root: Group, names: Group, scene: Scene, widthOf: (text: string) => number): void {
   const { geometry: { plot, roomy }, x, y, boundary } = scene;
   const memory = scene.memory.filter((roof) => roof.chosen || scene.variants);
   const pipes = scene.pipes.filter((roof) => roof.chosen || scene.variants);
@@ -73,7 +75,7 @@ function roofLines(root: Group, scene: Scene, widthOf: (text: string) => number)
   const faded = (roof: Roof) => boundary !== null && roof.ceiling.resource !== boundary;
   const draw = (roof: Roof, x1: number, y1: number, x2: number, y2: number, dim: boolean) =>
     lines.append("line").attr("class", roof.chosen ? "roof" : "roof variant").classed("faded", dim)
-      .classed("chosen", boundary === roof.ceiling.resource).attr("data-resource", roof.ceiling.resource)
+      .classed("selected", boundary === roof.ceiling.resource).attr("data-resource", roof.ceiling.resource)
       .attr("x1", x(x1)).attr("y1", y(y1)).attr("x2", x(x2)).attr("y2", y(y2))
       .style("stroke", `var(${scene.lookOf(roof.ceiling.resource).color})`);
   for (const roof of memory) {
@@ -92,32 +94,40 @@ function roofLines(root: Group, scene: Scene, widthOf: (text: string) => number)
   );
   for (const label of labels) {
     const roof = named.find((candidate) => textOf(candidate) === label.text)!;
-    root.append("text").attr("class", "label").classed("faded", faded(roof))
+    names.append("text").attr("class", "label").classed("faded", faded(roof))
       .attr("transform", `translate(${label.x},${label.y}) rotate(${label.angle})`).text(label.text);
   }
   const seen = pipes.filter(({ ceiling }) => y(ceiling.rate) >= plot.top && y(ceiling.rate) <= plot.bottom);
-  const at = spread(seen.map((roof) => y(roof.ceiling.rate)), roomy ? 28 : 13, plot.top + 10, plot.bottom);
-  seen.forEach((roof, index) => pipeLabel(root, roof, y(roof.ceiling.rate), at[index]!, scene));
-}
-
-function pipeLabel(root: Group, roof: Roof, line: number, at: number, { geometry: { plot, roomy } }: Scene): void {
-  const name = [roof.ceiling.resource, shortVariant(roof.ceiling)].filter(Boolean).join(" ");
-  const rate = show(roof.ceiling.rate, `${roof.ceiling.unit}/s`);
-  if (!roomy) {
-    root.append("text").attr("class", "label").attr("text-anchor", "end")
-      .attr("x", plot.right - 6).attr("y", line - 5).text(`${name} ${rate}`);
+  if (roomy) {
+    const at = spread(seen.map((roof) => y(roof.ceiling.rate)), 28, plot.top + 10, plot.bottom);
+    seen.forEach((roof, index) => outside(names, roof, y(roof.ceiling.rate), at[index]!, plot.right));
     return;
   }
-  root.append("path").attr("class", "leader").attr("d", `M${plot.right},${line}L${plot.right + 10},${at}`);
-  const text = root.append("text").attr("class", "label").attr("x", plot.right + 14).attr("y", at);
+  const inside = level(
+    seen.map((roof) => ({ text: pipeText(roof).join(" "), at: y(roof.ceiling.rate), needed: roof.chosen })),
+    memory.map(({ ceiling: { rate } }) => ({ from: [x(from), y(from * rate)], to: [x(top / rate), y(top)] })),
+    scene.memory.length ? plot.left + (plot.right - plot.left) * 0.35 : plot.left, plot.right, points, widthOf,
+  );
+  for (const label of inside) names.append("text").attr("class", "label").attr("x", label.x).attr("y", label.y).text(label.text);
+}
+
+const pipeText = ({ ceiling }: Roof): [string, string] => [
+  [ceiling.resource, shortVariant(ceiling)].filter(Boolean).join(" "),
+  show(ceiling.rate, `${ceiling.unit}/s`),
+];
+
+function outside(names: Group, roof: Roof, line: number, at: number, right: number): void {
+  const [name, rate] = pipeText(roof);
+  names.append("path").attr("class", "leader").attr("d", `M${right},${line}L${right + 10},${at}`);
+  const text = names.append("text").attr("class", "label").attr("x", right + 14).attr("y", at);
   text.append("tspan").text(name);
-  text.append("tspan").attr("class", "rate").attr("x", plot.right + 14).attr("dy", "1.2em").text(rate);
+  text.append("tspan").attr("class", "rate").attr("x", right + 14).attr("dy", "1.2em").text(rate);
 }
 
 const textOf = ({ ceiling }: Roof): string =>
   [ceiling.resource, shortVariant(ceiling), show(ceiling.rate, "B/s")].filter(Boolean).join(" ");
 
-function strip(root: Group, scene: Scene, widthOf: (text: string) => number): void {
+function strip(root: Group, names: Group, scene: Scene, widthOf: (text: string) => number): void {
   const below = scene.geometry.strip;
   if (!below) return;
   const { area, rows, x } = below;
@@ -137,7 +147,7 @@ function strip(root: Group, scene: Scene, widthOf: (text: string) => number): vo
       if (!roof.chosen) continue;
       const text = [shortVariant(roof.ceiling), show(roof.ceiling.rate, "B/s")].filter(Boolean).join(" ");
       const fits = at + 8 + widthOf(text) < scene.geometry.width;
-      root.append("text").attr("class", "label").classed("faded", dim).attr("text-anchor", fits ? "start" : "end")
+      names.append("text").attr("class", "label").classed("faded", dim).attr("text-anchor", fits ? "start" : "end")
         .attr("x", at + (fits ? 8 : -8)).attr("y", middle - 5).text(text);
     }
   });

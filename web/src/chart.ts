@@ -13,6 +13,7 @@ import { marks as marksOf, type Mark } from "./marks";
 import { own } from "./own";
 import { points, type Dot } from "./points";
 import { roofs } from "./roofs";
+import { recall, remember } from "./state";
 import { box, spoken } from "./tooltip";
 
 export interface Chart {
@@ -33,7 +34,8 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   const ranked = [...marks].sort((a, b) => (b.item.lost_s ?? -Infinity) - (a.item.lost_s ?? -Infinity) || a.index - b.index);
 
   const frame = byId("chart");
-  const svg = frame.querySelector("svg")!;
+  const svg = frame.querySelector<SVGSVGElement>("svg.plot")!;
+  const names = frame.querySelector<SVGSVGElement>("svg.names")!;
   const canvas = frame.querySelector("canvas")!;
   const list = byId("points");
   const tip = byId("tooltip");
@@ -47,8 +49,8 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   let transform = zoomIdentity;
   let dots: Dot[] = [];
   let finder: Delaunay<Dot> | null = null;
-  let boundary: string | null = null;
-  let variants = false;
+  let boundary: string | null = recall("boundary") || null;
+  let variants = recall("variants") === "all";
   let active: Mark | null = null;
 
   function scene(): Scene {
@@ -66,7 +68,7 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
       faded: boundary !== null && mark.boundary !== boundary,
     }));
     finder = dots.length ? Delaunay.from(dots, (dot) => dot.x, (dot) => dot.y) : null;
-    backdrop(svg, now, widthOf);
+    backdrop(svg, names, now, widthOf);
     paint(now);
   }
 
@@ -81,7 +83,10 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
     context.scale(ratio, ratio);
     points(context, dots, geometry.plot, palette);
     const dot = active && dots.find((candidate) => candidate.mark === active);
-    if (dot) own(context, dot, now, palette);
+    if (dot) {
+      own(context, dot, now, palette);
+      points(context, [{ ...dot, faded: false }], geometry.plot, palette); // on top, whatever lay over it
+    }
   }
 
   function show(mark: Mark | null, withTip: boolean): void {
@@ -165,22 +170,30 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   byId("zoom-out").addEventListener("click", () => zoomed.call(behaviour.scaleBy, 1 / 1.5));
   byId("zoom-reset").addEventListener("click", () => zoomed.call(behaviour.transform, zoomIdentity));
 
-  const select_ = byId("boundary") as HTMLSelectElement;
+  const chooser = byId("boundary") as HTMLSelectElement;
   const levels = new Set([...memory.map((roof) => roof.ceiling.resource), ...marks.map((mark) => mark.boundary)]);
   const ordered = [...ORDER.filter((level) => levels.has(level)), ...[...levels].filter((level) => !ORDER.includes(level))];
-  select_.append(...ordered.map((level) => el("option", { value: level }, level)));
-  select_.addEventListener("change", () => {
-    boundary = select_.value || null;
+  chooser.append(...ordered.map((level) => el("option", { value: level }, level)));
+  if (boundary && !levels.has(boundary)) boundary = null;
+  chooser.value = boundary ?? "";
+  chooser.addEventListener("change", () => {
+    boundary = chooser.value || null;
+    remember("boundary", chooser.value);
     draw();
   });
-  const box_ = byId("variants") as HTMLInputElement;
-  box_.addEventListener("change", () => {
-    variants = box_.checked;
+  const every = byId("variants") as HTMLInputElement;
+  every.checked = variants;
+  every.addEventListener("change", () => {
+    variants = every.checked;
+    remember("variants", variants ? "all" : "");
     draw();
   });
 
   byId("legend").replaceChildren(...legend(marks, unplaced));
-  if (!ranked.length) list.removeAttribute("role"); // a list box without options is none
+  if (!ranked.length) {
+    list.setAttribute("role", "group"); // a list box without options is none
+    list.removeAttribute("aria-activedescendant");
+  }
   new ResizeObserver(() => {
     if (frame.clientWidth === geometry?.width) return;
     geometry = lay(frame.clientWidth, marks, memory, pipes, rows);

@@ -1,23 +1,28 @@
-// What stands behind one item: every bound with its basis, the counts beside each other, the spread.
+// What stands behind one item: every bound with its basis, every line counted, the spread.
 
-import { unitOf, type Item } from "./document";
-import { el, terms } from "./dom";
+import { unitOf, type Item, type Line } from "./document";
+import { dataTable, el, terms } from "./dom";
 import { maybe, percent, show } from "./units";
 
 /** The details of an item, as they open under its row. */
 export function detail(item: Item): Node[] {
   const nodes: (Node | null)[] = [
     item.bounds.length ? bounds(item) : el("p", {}, "Nothing bounds this item: no part of it has both a count and a ceiling."),
+    item.ledger?.length ? lines(item.ledger) : null,
     terms([
       ["operator", item.name],
+      ["shapes", item.shapes],
+      ["module", item.module],
       ["serial time", item.serial_s === null ? null : `${show(item.serial_s, "s")} with no overlap`],
       ["attainable", item.attainable_flop_per_s === null ? null : show(item.attainable_flop_per_s, "flop/s")],
-      ["overhead", item.overhead_s === null ? null : show(item.overhead_s, "s")],
+      ["overhead", item.overhead_s === null ? null : `${show(item.overhead_s, "s")} of the measured time`],
       ["samples", spread(item)],
       ["share of the step", item.share === null ? null : percent(item.share)],
       ["excess traffic", excess(item)],
+      ["page faults", item.page_faults == null ? null : String(item.page_faults)],
       ["not accounted for", item.unaccounted.join(", ")],
       ["no ceiling for", item.no_ceiling.join(", ")],
+      ["conventions", (item.conventions ?? []).join("; ")],
     ]),
     item.too_short ? el("p", { class: "note" }, "Each call is shorter than the recorder can time well.") : null,
   ];
@@ -27,25 +32,30 @@ export function detail(item: Item): Node[] {
 function bounds(item: Item): HTMLElement {
   const rows = item.bounds.map((bound) => {
     const unit = unitOf(bound.resource);
-    const intensity = item.intensity[bound.resource];
-    return el("tr", { class: bound.resource === item.binding && "binding" },
-      el("th", { scope: "row" }, bound.resource),
-      el("td", { class: "number" }, show(bound.amount, unit)),
-      el("td", { class: "number" }, show(bound.rate, `${unit}/s`)),
-      el("td", { class: "number" }, show(bound.least_s, "s")),
-      el("td", { class: "number" }, unit === "B" ? maybe(intensity, "flop/B") : ""),
-      el("td", {}, [bound.basis, bound.variant].filter(Boolean).join(", ")),
-    );
+    const served = bound.served_by && bound.served_by !== bound.resource ? `done by ${bound.served_by}` : null;
+    return [
+      bound.resource,
+      show(bound.amount, unit),
+      show(bound.rate, `${unit}/s`),
+      show(bound.least_s, "s"),
+      unit === "B" ? maybe(item.intensity[bound.resource], "flop/B") : "",
+      [bound.basis, bound.variant, served].filter(Boolean).join(", "),
+    ];
   });
-  const titles = ["resource", "amount", "ceiling", "least time", "intensity", "basis"];
-  const head = titles.map((title, at) => el("th", { scope: "col", class: at > 0 && at < 5 && "number" }, title));
-  return el("table", { class: "bounds" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
+  const table = dataTable("Least time by resource", ["resource", "amount *", "ceiling *", "least time *", "intensity *", "basis"], rows);
+  table.querySelector("tbody tr")?.classList.add("binding"); // the slowest stands first
+  return table;
 }
 
-function spread({ spread: s }: Item): string | null {
+function lines(ledger: Line[]): HTMLElement {
+  const rows = ledger.map((line) => [line.resource, show(line.amount, line.unit), line.why, line.access ?? "", line.exactness]);
+  return dataTable("What was counted", ["resource", "amount *", "why", "access", "count"], rows);
+}
+
+function spread({ spread: s, spread_of: of }: Item): string | null {
   if (s === null) return null;
   const half = `median ${show(s.median, "s")}, half of ${s.n} between ${show(s.q1, "s")} and ${show(s.q3, "s")}`;
-  return `${half}, best ${show(s.best, "s")}`;
+  return `${half}, best ${show(s.best, "s")}${of ? `, each one ${of}` : ""}`;
 }
 
 function excess({ excess: amounts }: Item): string | null {

@@ -42,7 +42,14 @@ export interface Spread {
   high: number | null;
 }
 
-type Traffic = { read: number | null; write: number | null; source: string | null } | null;
+export interface Line {
+  resource: string;
+  amount: number;
+  unit: string;
+  why: string;
+  access: string | null;
+  exactness: string;
+}
 
 export interface Item {
   name: string;
@@ -64,13 +71,15 @@ export interface Item {
   overhead_s: number | null;
   placed_at: string | null;
   no_ceiling: string[];
-  executed: Record<string, number | null> | null;
-  achieved: Record<string, Traffic> | null;
   excess: Record<string, number | null> | null;
   spread: Spread | null;
   too_short: boolean | null;
   share: number | null;
   flop: number | null;
+  spread_of?: string; // "call" or "step"
+  page_faults?: number | null;
+  conventions?: string[];
+  ledger?: Line[] | null;
 }
 
 export interface Finding {
@@ -126,6 +135,7 @@ export interface Placement {
   program: Program | null;
   coverage: number | null;
   answer: string[];
+  by?: string; // what one item is: a call, an operator, a module, ...
   items: Item[];
   findings: Finding[];
   gaps: Gap[];

@@ -21,6 +21,16 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 /** The element of that id; the template has it. */
 export const byId = (id: string): HTMLElement => document.getElementById(id)!;
 
+/** A plain table; columns whose title ends in " *" hold numbers, and the first names its row. */
+export function dataTable(caption: string, titles: string[], rows: string[][]): HTMLTableElement {
+  const numeric = titles.map((title) => title.endsWith(" *"));
+  const head = titles.map((title, at) => el("th", { scope: "col", class: numeric[at] && "number" }, title.replace(" *", "")));
+  const body = rows.map((row) =>
+    el("tr", {}, ...row.map((text, at) => (at ? el("td", { class: numeric[at] && "number" }, text) : el("th", { scope: "row" }, text)))),
+  );
+  return el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...body));
+}
+
 /** Rows of a description list: term and what is known of it. */
 export function terms(rows: [string, string | null | undefined][]): HTMLElement {
   const known = rows.filter((row): row is [string, string] => Boolean(row[1]));

@@ -88,6 +88,50 @@ function inside(box: Box, back: (u: number, v: number) => [number, number], area
   );
 }
 
+interface Segment {
+  from: [number, number]; // px
+  to: [number, number];
+}
+
+/** Places for the labels of horizontal lines, between the px `left` and `right`, best far right. */
+export function level(
+  lines: { text: string; at: number; needed: boolean }[],
+  diagonals: Segment[],
+  left: number,
+  right: number,
+  points: [number, number][],
+  widthOf: (text: string) => number,
+): Label[] {
+  const taken: { x: number; top: number; width: number }[] = [];
+  const labels: Label[] = [];
+  for (const line of [...lines].sort((a, b) => Number(b.needed) - Number(a.needed))) {
+    const width = widthOf(line.text);
+    let best: { x: number; top: number; cost: number } | null = null;
+    for (const top of [line.at - HEIGHT - 4, line.at + 3]) {
+      const struck = lines.filter(({ at }) => at > top && at < top + HEIGHT + 1).length;
+      for (let x = right - 6 - width; x >= left; x -= 8) {
+        if (taken.some((t) => x < t.x + t.width + 8 && t.x < x + width + 8 && Math.abs(top - t.top) < HEIGHT + 1)) continue;
+        const crossed = diagonals.filter((diagonal) => cuts(diagonal, x, x + width, top, top + HEIGHT)).length;
+        const hidden = points.filter(([px, py]) => px > x - 8 && px < x + width + 8 && py > top - 8 && py < top + HEIGHT + 8).length;
+        const cost = (struck + crossed) * 1000 + hidden * 200 + (right - x) + Number(top > line.at) * 30;
+        if (best === null || cost < best.cost) best = { x, top, cost };
+      }
+    }
+    if (best === null || (!line.needed && best.cost >= 1000)) continue;
+    taken.push({ x: best.x, top: best.top, width });
+    labels.push({ text: line.text, x: best.x, y: best.top + HEIGHT - 3, angle: 0 });
+  }
+  return labels;
+}
+
+// Whether a rising line passes through a box; both ends of the overlap in x above or below it do not.
+function cuts({ from, to }: Segment, left: number, right: number, top: number, bottom: number): boolean {
+  const [start, end] = [Math.max(left, from[0]), Math.min(right, to[0])];
+  if (start > end) return false;
+  const heightAt = (x: number) => from[1] + ((x - from[0]) / (to[0] - from[0])) * (to[1] - from[1]);
+  return heightAt(start) > top && heightAt(end) < bottom;
+}
+
 /** Positions at least `gap` apart, as near the wanted ones as sweeping down and back up leaves them. */
 export function spread(wanted: number[], gap: number, from: number, to: number): number[] {
   const order = wanted.map((_, index) => index).sort((a, b) => wanted[a]! - wanted[b]!);

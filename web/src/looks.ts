@@ -35,14 +35,14 @@ const FIXED: Record<string, Look> = {
   dram: { shape: symbolCircle, color: "--dram" },
   l3: { shape: symbolSquare, color: "--l3" },
   l2: { shape: symbolDiamond, color: "--l2" },
-  l1: { shape: symbolTriangle, color: "--l1" },
+  l1: { shape: symbolDrop, color: "--l1" },
   shared: { shape: symbolWye, color: "--shared" },
 };
 // Pipes share these in the order in which the document names them.
 const PIPES: Look[] = [
-  { shape: symbolStar, color: "--pipe-1" },
+  { shape: symbolTriangle, color: "--pipe-1" },
   { shape: symbolCross, color: "--pipe-2" },
-  { shape: symbolDrop, color: "--pipe-3" },
+  { shape: symbolStar, color: "--pipe-3" },
 ];
 const OTHER: Look = { shape: symbolHexagon, color: "--other" };
 const NONE: Look = { shape: symbolTimes, color: "--other" };

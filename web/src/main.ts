@@ -11,7 +11,7 @@ const placement = read();
 const lookOf = looks(placement.roof.filter((ceiling) => ceiling.unit !== "B").map((ceiling) => ceiling.resource));
 let items: Table;
 const picture = chart(placement, lookOf, (index) => items.reveal(index));
-items = table(placement.items, (index) => picture.emphasise(index));
+items = table(placement.items, placement.by ?? "call", (index) => picture.emphasise(index));
 byId("sums").replaceChildren(...sums(placement.program));
 byId("findings").replaceChildren(...findings(placement.findings));
 byId("ceilings").replaceChildren(...ceilings(placement.roof));

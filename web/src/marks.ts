@@ -16,8 +16,8 @@ export interface Mark {
   radius: number; // px
 }
 
-export const SMALLEST = 4; // px; smaller points could not be told apart or pointed at
-export const LARGEST = 17;
+const LARGEST = 14; // px
+const MANY = 400; // points, of which a smaller size keeps the cloud readable
 
 /** The points to draw, largest first so that small ones lie on top, and the items without a place. */
 export function marks(
@@ -25,6 +25,7 @@ export function marks(
   lookOf: (resource: string | null) => Look,
 ): { marks: Mark[]; unplaced: Item[] } {
   const longest = placement.items.reduce((most, item) => Math.max(most, timeOf(item)), 0);
+  const smallest = placement.items.length > MANY ? 2.5 : 4; // px; still told apart and pointed at
   const found: Mark[] = [];
   const unplaced: Item[] = [];
   placement.items.forEach((item, index) => {
@@ -37,16 +38,15 @@ export function marks(
       hollow: item.measured_s === null,
       above: isAbove(item),
       look: lookOf(item.binding),
-      radius: radiusOf(timeOf(item), longest),
+      radius: Math.max(smallest, radiusOf(timeOf(item), longest)),
     });
   });
   found.sort((a, b) => b.radius - a.radius);
   return { marks: found, unplaced };
 }
 
-/** Area goes with time, down to a smallest point. */
-export const radiusOf = (time: number, longest: number): number =>
-  Math.max(SMALLEST, longest > 0 ? LARGEST * Math.sqrt(time / longest) : 0);
+/** Area goes with time [px]. */
+export const radiusOf = (time: number, longest: number): number => (longest > 0 ? LARGEST * Math.sqrt(time / longest) : 0);
 
 /** Measured time, or roof time where nothing was measured. */
 export const timeOf = (item: Item): number => item.measured_s ?? item.roof_s ?? 0;

@@ -1,7 +1,7 @@
 // What is said in words: the sums, the findings, the ceilings, how it was recorded.
 
 import type { Ceiling, Finding, Placement, Program } from "./document";
-import { el, terms } from "./dom";
+import { dataTable, el, terms } from "./dom";
 import { maybe, percent, show, showBinary, UNKNOWN } from "./units";
 
 /** The sums of a step, as a row of figures. */
@@ -27,8 +27,10 @@ export function findings(found: Finding[]): Node[] {
   return found.map((finding) =>
     el("article", { class: "finding" },
       el("h3", {}, el("span", { class: "code" }, finding.code), finding.claim),
-      finding.item && el("p", { class: "where" }, finding.item),
-      finding.evidence.length > 0 && el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
+      el("div", { class: "about" },
+        finding.item && el("p", { class: "where" }, finding.item),
+        el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
+      ),
       terms([
         ["Next", finding.next_step],
         ["Saves", finding.saves_s === null ? null : `at most ${show(finding.saves_s, "s")} a step`],
@@ -38,27 +40,31 @@ export function findings(found: Finding[]): Node[] {
   );
 }
 
-/** Every ceiling with where it came from. */
+/** Every ceiling with where it came from; what many share is said once, below. */
 export function ceilings(roof: Ceiling[]): Node[] {
   if (!roof.length) return [el("p", { class: "note" }, "No ceiling of this device is known.")];
-  const numbers = ["rate", "middle half", "samples", "holds"];
-  const titles = ["resource", "variant", ...numbers, "basis", "how it was found"];
-  const head = titles.map((title) => el("th", { scope: "col", class: numbers.includes(title) && "number" }, title));
+  const foundBy = (c: Ceiling) => [c.source, c.conditions, c.as_of].filter(Boolean).join("; ");
+  const sources = [...new Set(roof.map(foundBy))];
   const rows = roof.map((c) => {
     const unit = `${c.unit}/s`;
-    const half = c.q1 === null || c.q3 === null ? UNKNOWN : `${show(c.q1, unit)} to ${show(c.q3, unit)}`;
-    return el("tr", {},
-      el("th", { scope: "row" }, c.resource),
-      el("td", {}, c.variant || UNKNOWN),
-      el("td", { class: "number" }, show(c.rate, unit)),
-      el("td", { class: "number" }, half),
-      el("td", { class: "number" }, c.n === null ? UNKNOWN : String(c.n)),
-      el("td", { class: "number" }, c.capacity === null ? UNKNOWN : showBinary(c.capacity)),
-      el("td", {}, c.basis),
-      el("td", { class: "source" }, [c.source, c.conditions, c.as_of].filter(Boolean).join("; ")),
-    );
+    return [
+      c.resource,
+      c.variant || UNKNOWN,
+      show(c.rate, unit),
+      c.q1 === null || c.q3 === null ? UNKNOWN : `${show(c.q1, unit)} to ${show(c.q3, unit)}`,
+      maybe(c.best, unit),
+      c.n === null ? UNKNOWN : String(c.n),
+      c.capacity === null ? UNKNOWN : showBinary(c.capacity),
+      c.basis,
+      String(sources.indexOf(foundBy(c)) + 1),
+    ];
   });
-  return [el("table", { class: "ceilings" }, el("caption", { class: "unseen" }, "Ceilings of this device"), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))];
+  const titles = ["resource", "variant", "rate *", "middle half *", "best *", "samples *", "holds *", "basis", "source *"];
+  return [
+    // No part of it takes the focus, so that the whole must, to be scrolled by keyboard.
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Ceilings" }, dataTable("Ceilings of this device", titles, rows)),
+    el("ol", { class: "sources" }, ...sources.map((text) => el("li", {}, text || "no source is stated"))),
+  ];
 }
 
 /** How the times were taken, and what the recording knows it does not hold. */

@@ -3,6 +3,7 @@
 import { isAbove, labelOf, type Item } from "./document";
 import { detail } from "./detail";
 import { byId, el } from "./dom";
+import { recall, remember } from "./state";
 import { calls, grouped, maybe, percent, UNKNOWN } from "./units";
 
 interface Column {
@@ -25,8 +26,6 @@ const intensityOf = (item: Item) => (item.placed_at === null ? null : (item.inte
 const COLUMNS: Column[] = [
   words("label", "item", labelOf),
   words("shapes", "shapes", (item) => item.shapes),
-  { ...words("module", "module", (item) => item.module), text: (item) => item.module ?? UNKNOWN },
-  words("phase", "phase", (item) => item.phase),
   { key: "calls", label: "calls", numeric: true, value: (i) => i.calls, text: (i) => (i.calls === null ? UNKNOWN : calls(i.calls)) },
   seconds("measured_s", "measured", "time of all calls in one step"),
   seconds("roof_s", "roof", "least time under the ceilings"),
@@ -35,6 +34,9 @@ const COLUMNS: Column[] = [
   words("binding", "bound by", (item) => item.binding),
   words("placed_at", "placed at", (item) => item.placed_at),
   { key: "intensity", label: "intensity", hint: "flop per byte at the boundary it is placed at", numeric: true, value: intensityOf, text: (i) => maybe(intensityOf(i), "flop/B") },
+  // "" is outside every module, which is no news; only null is unknown.
+  { ...words("module", "module", (item) => item.module), text: (item) => item.module ?? UNKNOWN },
+  words("phase", "phase", (item) => item.phase),
 ];
 const FEW = 25; // rows at first; the rest on request
 
@@ -43,13 +45,20 @@ export interface Table {
   reveal(index: number): void;
 }
 
+/** "-lost_s" is by time lost, the most first; so it is when nothing was chosen. */
+function order(text: string): { key: string; down: boolean } {
+  const key = text.replace(/^-/, "");
+  const known = COLUMNS.some((column) => column.key === key);
+  return known ? { key, down: text.startsWith("-") } : { key: "lost_s", down: true };
+}
+
 /** Build the table; `hover` hears of the item under the pointer. */
-export function table(items: Item[], hover: (index: number | null) => void): Table {
+export function table(items: Item[], by: string, hover: (index: number | null) => void): Table {
   const numbered = items.map((item, index) => ({ item, index }));
   const opened = new Set<number>();
-  let sorted = { key: "lost_s", down: true };
+  let sorted = order(recall("sort"));
   let all = false;
-  let search = "";
+  let search = recall("find").toLowerCase();
 
   const head = el("tr", {}, ...COLUMNS.map(header));
   const body = el("tbody");
@@ -63,6 +72,7 @@ export function table(items: Item[], hover: (index: number | null) => void): Tab
     button.addEventListener("click", () => {
       const same = sorted.key === column.key;
       sorted = { key: column.key, down: same ? !sorted.down : Boolean(column.numeric) };
+      remember("sort", `${sorted.down ? "-" : ""}${sorted.key}`);
       draw();
     });
     return el("th", { scope: "col", class: column.numeric && "number", "data-key": column.key }, button);
@@ -93,7 +103,7 @@ export function table(items: Item[], hover: (index: number | null) => void): Tab
     const shown = all ? found : found.slice(0, FEW);
     body.replaceChildren(...shown.flatMap(({ item, index }) => rows(item, index)));
     if (!shown.length) body.append(el("tr", {}, el("td", { colspan: COLUMNS.length, class: "none" }, items.length ? "No item matches." : "This run holds no items.")));
-    count.textContent = `${grouped(shown.length)} of ${grouped(items.length)} items`;
+    count.textContent = `${grouped(shown.length)} of ${grouped(items.length)} items, one a ${by}`;
     more.hidden = shown.length === found.length && !(all && found.length > FEW);
     more.textContent = all ? `Show the first ${FEW}` : `Show all ${grouped(found.length)}`;
   }
@@ -111,9 +121,9 @@ export function table(items: Item[], hover: (index: number | null) => void): Tab
     if (column.key === "label") {
       const button = el("button", { type: "button", "aria-expanded": String(open), "aria-controls": open && `detail-${index}` }, text);
       button.addEventListener("click", () => toggle(index, !open));
-      return el("th", { scope: "row" }, button);
+      return el("th", { scope: "row", title: text.length > 20 && text }, button);
     }
-    const td = el("td", { class: column.numeric ? "number" : column.key, title: !column.numeric && text.length > 24 && text });
+    const td = el("td", { class: column.numeric ? "number" : column.key, title: !column.numeric && text.length > 20 && text });
     if (column.key === "roof_fraction" && item.roof_fraction !== null) {
       const bar = el("span", { class: "bar", "aria-hidden": "true" }, el("span"));
       (bar.firstChild as HTMLElement).style.width = `${Math.min(item.roof_fraction, 1) * 100}%`;
@@ -136,15 +146,17 @@ export function table(items: Item[], hover: (index: number | null) => void): Tab
     draw();
   });
   const input = byId("search") as HTMLInputElement;
+  input.value = recall("find");
   input.addEventListener("input", () => {
     search = input.value.trim().toLowerCase();
+    remember("find", input.value.trim());
     draw();
   });
   draw();
 
   return {
     reveal(index) {
-      if (search) input.value = search = "";
+      if (search) remember("find", (input.value = search = ""));
       if (!wanted().slice(0, FEW).some((row) => row.index === index)) all = true;
       toggle(index, true);
       body.querySelector(`tr[data-item="${index}"]`)?.scrollIntoView({ block: "center" });

@@ -55,24 +55,22 @@ function prefixOf(size: number): [string, number] {
 }
 
 function fixed(value: number, digits: number): string {
-  const up = value.toFixed(digits);
-  return isTie(value.toFixed(100).split(".")[1]!, digits) ? even(up, value, digits) : up;
+  return halfToEven(value.toFixed(digits), value.toFixed(100), digits);
 }
 
 function exponential(value: number, digits: number): string {
-  const up = value.toExponential(digits);
-  const [mantissa, exponent] = value.toExponential(100).split("e") as [string, string];
-  if (!isTie(mantissa.split(".")[1]!, digits)) return up;
-  return `${even(Number(mantissa).toFixed(digits), Number(mantissa), digits)}e${exponent}`;
+  const [exact, exponent] = value.toExponential(100).split("e") as [string, string];
+  const [up, risen] = value.toExponential(digits).split("e") as [string, string];
+  const rounded = halfToEven(up, exact, digits);
+  return `${rounded}e${rounded === up ? risen : exponent}`;
 }
 
-// An exact half after `digits` decimals: one 5 and nothing behind it.
-const isTie = (decimals: string, digits: number): boolean => /^50*$/.test(decimals.slice(digits));
-
-function even(up: string, value: number, digits: number): string {
-  const step = 10 ** -digits;
-  const last = Number(up[up.length - 1]);
-  return last % 2 === 0 ? up : (Number(up) - Math.sign(value) * step).toFixed(digits);
+// `up` is right but for an exact half, one 5 and nothing behind it, after an even digit.
+function halfToEven(up: string, exact: string, digits: number): string {
+  const [whole, decimals] = exact.split(".") as [string, string];
+  if (!/^50*$/.test(decimals.slice(digits))) return up;
+  const down = digits ? `${whole}.${decimals.slice(0, digits)}` : whole;
+  return Number(down[down.length - 1]) % 2 === 0 ? down : up;
 }
 
 // C's %g: at most `digits` significant, no trailing zeros, an exponent outside 1e-4 to 10^digits.
