@@ -6,12 +6,13 @@ from statistics import median
 from time import perf_counter_ns
 
 import torch
+from torch.nn import functional
 
 from roofline.capture.columns import Columns
 from roofline.capture.mode import Book, Mode
 from roofline.capture.modules import Modules
 
-_ROUNDS, _CALLS = 9, 200
+_ROUNDS, _REPEATS = 9, 50
 # At ten times the recorder's share a duration is at most a tenth too long; and no operator below
 # 10 us could be timed to that by PyTorch's own profiler on the machines this was tried on.
 _TIMES, _LEAST_S = 10, 10e-6
@@ -19,10 +20,10 @@ _TIMES, _LEAST_S = 10, 10e-6
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one operator call, in nanoseconds; medians, on an addition of two numbers."""
+    """Of one operator call, in nanoseconds."""
 
-    inside: float  # how much longer its recorded duration is than the bare call
-    around: float  # spent beside its duration and the recorder's own bookkeeping
+    inside: float  # how much longer a recorded duration is than the bare call
+    around: float  # beside the duration and the bookkeeping: the way into Python and back
 
     @property
     def overhead_s(self) -> float:
@@ -36,29 +37,41 @@ class Cost:
 
 
 def calibrate() -> Cost:
-    """Time a trivial operator with and without the recorder, alternating."""
+    """Time trivial operators with and without the recorder, in turns; medians."""
     columns = Columns()
     mode = Mode(columns, Book(), Modules(columns.modules))
-    one = torch.ones(1)
+    one, rows = torch.ones(1), torch.ones(4, 4)
 
-    def add() -> None:
+    def addition() -> None:
         torch.add(one, one)
 
-    bare, recorded, wall, kept = [], [], [], []
+    def mixture() -> None:  # of one to five arguments and one to three results
+        functional.layer_norm(functional.linear(rows, rows, rows[0]), (4,), rows[0], rows[0]).sum()
+
+    bare, recorded = [], []
     for _ in range(_ROUNDS):
-        bare.append(_per_call(add))
+        bare.append(_per_call(addition))
+        first = len(columns)
+        with mode:
+            _per_call(addition)
+        recorded.append(median(columns.duration[first:]))
+    inside = median(recorded) - median(bare)
+
+    around = []
+    for _ in range(_ROUNDS):
+        without = _per_call(mixture)
         first, spent = len(columns), mode.bookkeeping
         with mode:
-            wall.append(_per_call(add))
-        kept.append((mode.bookkeeping - spent) / _CALLS)
-        recorded.append(median(columns.duration[first:]))
+            within = _per_call(mixture)
+        calls = (len(columns) - first) / _REPEATS
+        kept = (mode.bookkeeping - spent) / _REPEATS
+        around.append((within - without - kept) / calls - inside)
     mode.close()
-    inside = median(recorded) - median(bare)
-    return Cost(inside, median(wall) - median(kept) - median(recorded))
+    return Cost(inside, median(around))
 
 
 def _per_call(work: Callable[[], None]) -> float:
     start = perf_counter_ns()
-    for _ in range(_CALLS):
+    for _ in range(_REPEATS):
         work()
-    return (perf_counter_ns() - start) / _CALLS
+    return (perf_counter_ns() - start) / _REPEATS

@@ -2,16 +2,23 @@
 
 import resource
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode,
+    _pop_mode_temporarily,
+)
 
 from roofline import ops
 from roofline.call import Call
-from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, OTHER, Columns
+from roofline.capture.columns import BACKWARD, FORWARD, OP, OPTIMIZER, OTHER, Columns
+from roofline.capture.frames import leave_alone
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
 from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
@@ -34,18 +41,24 @@ class Book:
     def number(self, call: Call) -> int:
         """The number of a call; equal calls have the same."""
         if call not in self._index:
-            self._index[call] = len(self.signatures)
-            self.signatures.append(Signature(name=call.op, call=call, ledger=self._account(call)))
+            self._index[call] = self.add(
+                Signature(name=call.op, call=call, ledger=self.account(call))
+            )
         return self._index[call]
 
     def named(self, name: str) -> int:
         """The number of something known by name only: unaccounted for."""
         if name not in self._index:
-            self._index[name] = len(self.signatures)
-            self.signatures.append(Signature(name=name, ledger=unknown(name)))
+            self._index[name] = self.add(Signature(name=name, ledger=unknown(name)))
         return self._index[name]
 
-    def _account(self, call: Call) -> Ledger:
+    def add(self, signature: Signature) -> int:
+        """The number of a signature that nobody else has."""
+        self.signatures.append(signature)
+        return len(self.signatures) - 1
+
+    def account(self, call: Call) -> Ledger:
+        """What one call needs."""
         try:
             return ops.account(call)
         except Exception as error:  # a broken rule must not end somebody else's program
@@ -60,6 +73,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self, columns: Columns, book: Book, modules: Modules):
         super().__init__()
+        leave_alone(Mode.__torch_dispatch__)
         self.on = True
         self.optimizing = 0  # Optimizer.step calls we are inside of
         self.bookkeeping = 0  # ns spent here and not in operators
@@ -77,8 +91,11 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         self._storages.close()
 
     @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        """Let torch.compile compile: its regions are recorded by `capture.compiled`."""
+    def is_infra_mode(cls) -> bool:
+        """Let torch.compile compile, as no other mode does; `capture.compiled` times what it made.
+
+        Dynamo would otherwise run every compiled function eagerly, without a word.
+        """
         return True
 
     @classmethod
@@ -100,6 +117,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         for kind in types:
             if kind not in PLAIN:
+                if issubclass(kind, FakeTensor):
+                    return func(*args, **kwargs)  # nothing is computed
                 return NotImplemented  # a subclass takes it apart, and its parts come back here
         operator = self._operators.get(func) or self._describe(func)
         if operator.ignored:
@@ -128,7 +147,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         if describer is not None and folded is not None:
             signature = self._known[folded] = self._number(describer, made)
         if signature is not None:
-            self._append(signature, start, end - start, faults, reads, made)
+            self.append(signature, start, end - start, faults, reads, made)
         self.bookkeeping += perf_counter_ns() - entered - (end - start)
         return result
 
@@ -152,7 +171,22 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             return self._named(describer.operator, made)
         return None if describer.devices & _NOTHING_RUNS else self._book.number(call)
 
-    def _append(
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No recording within; where nothing else is in the way, no mode either."""
+        if not self.on:
+            yield
+        elif _get_current_dispatch_mode() is self:
+            with _pop_mode_temporarily():
+                yield
+        else:
+            self.on = False
+            try:
+                yield
+            finally:
+                self.on = True
+
+    def append(
         self,
         signature: int,
         start: int,
@@ -160,7 +194,9 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         faults: int,
         reads: Sequence[int],
         made: Sequence[Any],
+        kind: int = OP,
     ) -> None:
+        """Record one event; `made` are the tensors it returned."""
         modules = self._modules
         module, task = modules.current, torch._C._current_graph_task_id()
         if task != -1:
@@ -181,15 +217,17 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             module=module,
             thread=self._thread(),
             faults=faults,
+            kind=kind,
             reads=reads,
-            writes=self._numbers(made),
+            writes=self.numbers(made),
         )
 
-    def _numbers(self, made: Sequence[Any]) -> list[int]:
+    def numbers(self, some: Sequence[Any]) -> list[int]:
+        """The numbers of some tensors' storages."""
         try:
-            return [self._storages.number(tensor.untyped_storage()) for tensor in made]
+            return [self._storages.number(tensor.untyped_storage()) for tensor in some]
         except (NotImplementedError, RuntimeError):
-            return []  # the result has no storage: not recorded
+            return []  # one has no storage: not recorded
 
     def _thread(self) -> int:
         if threading.get_ident() == self._main:

@@ -8,11 +8,13 @@ its graphs on it nor guards on it.
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import torch
 
 from roofline.capture.columns import Names
+from roofline.capture.frames import leave_alone, pass_over
 
 _KEPT = 1_000_000  # module entries and exits remembered for backward
 
@@ -29,7 +31,7 @@ class Modules:
     def __init__(self, names: Names):
         self.current = 0  # number of the path of the running module; 0 is none
         self.task = -1  # the backward pass that entered it, if any
-        self.time = 0  # ns spent here
+        self.bookkeeping = 0  # ns spent here
         self._names = names
         self._stack: list[tuple[Any, str]] = []
         self._paths: dict[tuple[str, int], tuple[weakref.ref[Any], str]] = {}
@@ -51,7 +53,9 @@ class Modules:
             finally:
                 leave(before)
 
-        _compile_only_callees(_call_impl)
+        pass_over(_call_impl)  # it would be one compiled frame for all modules
+        leave_alone(Modules._enter)
+        leave_alone(Modules._leave)
         torch.nn.Module._call_impl = _call_impl
 
     def remove(self) -> None:
@@ -72,18 +76,22 @@ class Modules:
         return self._path_from[position] if position >= 0 else 0
 
     def _enter(self, module: Any) -> tuple[int, int]:
+        started = perf_counter_ns()
         before = (self.current, self.task)
         path = self._path(module)
         self._stack.append((module, path))
         self.current = self._names.number(path)
         self.task = torch._C._current_graph_task_id()
         self._mark()
+        self.bookkeeping += perf_counter_ns() - started
         return before
 
     def _leave(self, before: tuple[int, int]) -> None:
+        started = perf_counter_ns()
         self._stack.pop()
         self.current, self.task = before
         self._mark()
+        self.bookkeeping += perf_counter_ns() - started
 
     def _mark(self) -> None:
         now = torch.autograd._get_sequence_nr()
@@ -110,13 +118,10 @@ class Modules:
                 if child is module:
                     inner = [part for part in name.split(".") if part and part != "_orig_mod"]
                     return ".".join([path, *inner])
+        if not self._stack and torch._C._current_graph_task_id() != -1:
+            for (_, known), (reference, path) in self._paths.items():
+                if known == id(module) and reference() is module:
+                    return path  # checkpointing calls inner modules again, by themselves
         own = getattr(module, "_orig_mod", module)  # torch.compile wraps a module in another
         parent = f"{self._stack[-1][1]}." if self._stack else ""
         return f"{parent}{type(own).__name__}"
-
-
-def _compile_only_callees(function: Any) -> None:
-    """Let Dynamo pass over `function` itself, which would be one compiled frame for all modules."""
-    frames = torch._C._dynamo.eval_frame
-    strategy = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.DEFAULT)
-    frames.set_code_exec_strategy(function.__code__, strategy)

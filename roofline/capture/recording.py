@@ -15,6 +15,8 @@ from torch.optim.optimizer import (
 import roofline
 from roofline.capture.calibrate import Cost, calibrate
 from roofline.capture.columns import Columns
+from roofline.capture.compiled import Regions
+from roofline.capture.frames import leave_alone
 from roofline.capture.mode import Book, Mode
 from roofline.capture.modules import Modules
 from roofline.capture.steps import End, cut
@@ -45,6 +47,7 @@ class Recording:
         self._book = Book()
         self._modules = Modules(self._columns.modules)
         self._mode = Mode(self._columns, self._book, self._modules)
+        self._regions = Regions(self._mode, self._book)
         self._ends: list[End] = []
         self._hooks: list[Any] = []
         self._cost: Cost | None = None
@@ -54,11 +57,14 @@ class Recording:
     def __enter__(self) -> Self:
         """Start."""
         self._cost = calibrate()
+        leave_alone(Recording._optimizer_begins)
+        leave_alone(Recording._optimizer_ends)
         self._hooks = [
             register_optimizer_step_pre_hook(self._optimizer_begins),
             register_optimizer_step_post_hook(self._optimizer_ends),
         ]
         self._modules.install()
+        self._regions.install()
         self._origin = perf_counter_ns()
         self._mode.__enter__()
         return self
@@ -73,6 +79,7 @@ class Recording:
         self._mode.__exit__(kind, error, trace)
         self._mode.close()
         self._modules.remove()
+        self._regions.remove()
         for hook in self._hooks:
             hook.remove()
         self._result = self._assemble(self._now())
@@ -105,7 +112,8 @@ class Recording:
 
     def _now(self, name: str = "", *, asked: bool = False) -> End:
         around = self._cost.around * len(self._columns) if self._cost else 0.0
-        return End(perf_counter_ns(), self._mode.bookkeeping + round(around), name, asked)
+        spent = self._mode.bookkeeping + self._modules.bookkeeping + round(around)
+        return End(perf_counter_ns(), spent, name, asked)
 
     def _assemble(self, end: End) -> Run:
         division = cut(self._columns, self._ends, end, self._warmup, self._origin)
@@ -130,8 +138,8 @@ class Recording:
             timer=f"wall clock around each operator below autograd; {how}",
             overhead_s=self._cost.overhead_s,
             shortest_s=self._cost.shortest_s,
-            warnings=tuple(broken),
+            warnings=(*broken, *self._regions.warnings()),
         )
 
     def _gaps(self) -> tuple[Gap, ...]:
-        return ()
+        return self._regions.gaps()

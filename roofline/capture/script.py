@@ -5,8 +5,6 @@ counts, devices, logging) still has its effect, and a file that never does costs
 """
 
 import builtins
-import importlib.abc
-import importlib.util
 import io
 import os
 import sys
@@ -14,11 +12,12 @@ import threading
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from roofline.capture.imports import WhenImported
 from roofline.errors import BadInput
 
 if TYPE_CHECKING:
@@ -56,12 +55,12 @@ def run_script(script: Path, arguments: Sequence[str], start: "Callable[[], Reco
     check(script)
     recordings: list[Recording] = []
 
-    def begin() -> None:
+    def begin(_: types.ModuleType) -> None:
         recordings.append(start())
         recordings[0].__enter__()
 
     _become(script, arguments)
-    with _WhenTorchIsImported(begin):
+    with WhenImported("torch", begin):
         code = _exit_code(lambda: _execute(script))
     if not recordings:
         return Outcome(code, None)
@@ -144,40 +143,3 @@ def _without_ours(trace: TracebackType | None) -> TracebackType | None:
         trace.tb_next = following
         following = trace
     return following
-
-
-class _WhenTorchIsImported(importlib.abc.MetaPathFinder):
-    """Calls `then` once, right after the module `torch` has been executed."""
-
-    def __init__(self, then: Callable[[], None]):
-        self._then = then
-
-    def __enter__(self) -> None:
-        if "torch" in sys.modules:
-            self._then()
-        else:
-            sys.meta_path.insert(0, self)
-
-    def __exit__(self, *_: object) -> None:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-
-    def find_spec(
-        self, fullname: str, path: Any, target: types.ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """The spec the other finders give, its loader made to tell us when it is done."""
-        if fullname != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        loader: Any = spec.loader if spec is not None else None
-        if loader is not None:
-            execute, then = loader.exec_module, self._then
-
-            def exec_module(module: types.ModuleType) -> None:
-                del loader.exec_module
-                execute(module)
-                then()
-
-            loader.exec_module = exec_module
-        return spec

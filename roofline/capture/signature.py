@@ -9,7 +9,7 @@ never fold, except in views, whose work is nothing.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -138,9 +138,11 @@ class Describer:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         storages: Storages,
+        size: Callable[[Any], int] = int,
     ):
         self.operator = operator
         self._storages = storages
+        self._size = size  # of a graph's tensors, sizes may be symbols: this gives their values
         self._places: dict[int, int] = {}  # storage -> its number within the call
         self._lowest: dict[int, int] = {}  # storage -> offset of the first element named
         given = dict(zip(operator.positions, args, strict=False)) | dict(kwargs)
@@ -168,7 +170,7 @@ class Describer:
     def _see(self, tensor: Any) -> None:
         storage = storage_of(tensor, self._storages)
         self._places.setdefault(storage, len(self._places))
-        offset = tensor.storage_offset()
+        offset = self._size(tensor.storage_offset())
         self._lowest[storage] = min(self._lowest.get(storage, offset), offset)
 
     def _tensor(self, tensor: Any) -> Tensor:
@@ -176,11 +178,11 @@ class Describer:
         # parts of one block fold.
         storage = storage_of(tensor, self._storages)
         return Tensor(
-            shape=tuple(tensor.shape),
+            shape=tuple(map(self._size, tensor.shape)),
             dtype=dtype(tensor.dtype),
-            strides=tuple(tensor.stride()),
+            strides=tuple(map(self._size, tensor.stride())),
             storage=self._places[storage],
-            offset=tensor.storage_offset() - self._lowest[storage],
+            offset=self._size(tensor.storage_offset()) - self._lowest[storage],
         )
 
     def _argument(self, value: Any) -> Argument:
@@ -188,7 +190,7 @@ class Describer:
             return self._tensor(value)
         if isinstance(value, (list, tuple)):
             return tuple(self._argument(item) for item in value)  # type: ignore[misc]
-        return scalar(value)
+        return self._size(value) if isinstance(value, torch.SymInt) else scalar(value)
 
 
 def storage_of(tensor: Any, storages: Storages) -> int:
