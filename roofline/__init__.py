@@ -17,6 +17,8 @@ Everything is loaded on first use: importing this package imports no torch.
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -34,3 +36,23 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(importlib.import_module("roofline.facade"), name)
     raise AttributeError(f"module 'roofline' has no attribute {name!r}")
+
+
+class _Package(ModuleType):
+    """This package, in which `device` stays the function.
+
+    Importing the submodule of that name would put the module in its place: Python sets every
+    submodule as an attribute of its package.
+    """
+
+    @property
+    def device(self) -> Any:
+        """`roofline.facade.device`."""
+        return importlib.import_module("roofline.facade").device
+
+    @device.setter
+    def device(self, module: ModuleType) -> None:
+        """Python's own assignment; the module stays in ``sys.modules``."""
+
+
+sys.modules[__name__].__class__ = _Package

@@ -37,13 +37,18 @@ def named(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_python_sessions_say_what_they_show(page: Path) -> None:
-    for text in blocks(page, "python", "pycon"):
-        if ">>>" in text:
-            test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
-            told: list[str] = []
-            outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, told.append)
-            assert outcome.failed == 0, "".join(told)
+def test_python_sessions_say_what_they_show(
+    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))  # nothing measured here may show
+    # One session a page: later blocks go on with the names of earlier ones.
+    text = "\n".join(t for t in blocks(page, "python", "pycon") if ">>>" in t)
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    told: list[str] = []
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    outcome = doctest.DocTestRunner(optionflags=options).run(test, out=told.append)
+    assert outcome.failed == 0, "".join(told)
+    assert outcome.attempted == text.count(">>> ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
