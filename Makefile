@@ -32,8 +32,9 @@ check: setup-dev ## format, lint, types, import layers, file sizes
 	$(BIN)/lint-imports
 	$(BIN)/python tools/file_size.py
 
-docs: setup-dev ## the documentation as HTML, in docs/_build/html
+docs: setup-dev ## the documentation, in docs/_build: html and a manual page
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b man docs docs/_build/man
 
 page: ## bundle the interactive page (needs node and npm)
 	cd web && npm ci --no-audit --no-fund && npm run build
