@@ -1,6 +1,9 @@
 """One recording: everything started together, stopped together, and put into a run."""
 
+import os
 import platform
+import weakref
+from collections.abc import Callable
 from datetime import UTC, datetime
 from time import perf_counter_ns
 from types import TracebackType
@@ -11,6 +14,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 import roofline
 from roofline.capture.calibrate import Cost, calibrate
@@ -20,9 +24,10 @@ from roofline.capture.frames import leave_alone
 from roofline.capture.mode import Book, Mode
 from roofline.capture.modules import Modules
 from roofline.capture.steps import End, cut
+from roofline.capture.threads import Elsewhere
 from roofline.device import Device
 from roofline.errors import BadInput
-from roofline.runfile import Gap, Recorder, Run
+from roofline.runfile import Recorder, Run
 
 
 class Recording:
@@ -48,10 +53,13 @@ class Recording:
         self._modules = Modules(self._columns.modules)
         self._mode = Mode(self._columns, self._book, self._modules)
         self._regions = Regions(self._mode, self._book)
+        self._elsewhere = Elsewhere()
         self._ends: list[End] = []
         self._hooks: list[Any] = []
         self._cost: Cost | None = None
         self._origin = 0
+        self._entered = False
+        self._stopped: End | None = None
         self._result: Run | None = None
 
     def __enter__(self) -> Self:
@@ -65,8 +73,11 @@ class Recording:
         ]
         self._modules.install()
         self._regions.install()
+        self._elsewhere.install()
+        os.register_at_fork(after_in_child=_silence(weakref.ref(self._mode)))
         self._origin = perf_counter_ns()
         self._mode.__enter__()
+        self._entered = True
         return self
 
     def __exit__(
@@ -76,13 +87,11 @@ class Recording:
         trace: TracebackType | None = None,
     ) -> None:
         """Stop; an exception passes on, and what was recorded until then is kept."""
-        self._mode.__exit__(kind, error, trace)
+        if self._stopped is None:
+            self._stop()
+        self._leave()
         self._mode.close()
-        self._modules.remove()
-        self._regions.remove()
-        for hook in self._hooks:
-            hook.remove()
-        self._result = self._assemble(self._now())
+        self._result = self._assemble()
 
     def step(self, name: str = "") -> None:
         """End one repetition of the program's work here."""
@@ -108,21 +117,39 @@ class Recording:
             return
         self._ends.append(self._now(name, asked=asked))
         if self._limit is not None and len(self._ends) >= self._limit:
-            self._mode.on = False
+            self._stop()
+            if _get_current_dispatch_mode() is self._mode:  # else it lets everything through
+                self._leave()
+
+    def _stop(self) -> None:
+        """Record no longer; what was watched is as it was, but for the mode."""
+        self._stopped = self._now()
+        self._mode.on = False
+        self._modules.remove()
+        self._regions.remove()
+        self._elsewhere.remove()
+        for hook in self._hooks:
+            hook.remove()
+
+    def _leave(self) -> None:
+        if self._entered:
+            self._mode.__exit__(None, None, None)
+            self._entered = False
 
     def _now(self, name: str = "", *, asked: bool = False) -> End:
         around = self._cost.around * len(self._columns) if self._cost else 0.0
         spent = self._mode.bookkeeping + self._modules.bookkeeping + round(around)
         return End(perf_counter_ns(), spent, name, asked)
 
-    def _assemble(self, end: End) -> Run:
+    def _assemble(self) -> Run:
+        end = self._stopped or self._now()
         division = cut(self._columns, self._ends, end, self._warmup, self._origin)
         return Run(
             recorder=self._recorder(division.how),
             device=self._device,
             signatures=tuple(self._book.signatures),
             steps=division.steps,
-            gaps=self._gaps(),
+            gaps=(*division.gaps, *self._regions.gaps(), *self._elsewhere.gaps()),
             events=self._columns.table(steps=division.of_event, origin=self._origin),
         )
 
@@ -141,5 +168,13 @@ class Recording:
             warnings=(*broken, *self._regions.warnings()),
         )
 
-    def _gaps(self) -> tuple[Gap, ...]:
-        return self._regions.gaps()
+
+def _silence(mode: "weakref.ref[Mode]") -> Callable[[], None]:
+    """What a forked child does first: it inherits the recorder, whose memory nobody will read."""
+
+    def stop() -> None:
+        inherited = mode()
+        if inherited is not None:
+            inherited.on = False
+
+    return stop

@@ -59,9 +59,12 @@ def run_script(script: Path, arguments: Sequence[str], start: "Callable[[], Reco
         recordings.append(start())
         recordings[0].__enter__()
 
+    parent = os.getpid()
     _become(script, arguments)
     with WhenImported("torch", begin):
         code = _exit_code(lambda: _execute(script))
+    if os.getpid() != parent:
+        raise SystemExit(code)  # the script forked, and this is the other one
     if not recordings:
         return Outcome(code, None)
     recordings[0].__exit__()

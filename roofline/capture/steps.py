@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.capture.columns import Columns
-from roofline.runfile import Step
+from roofline.runfile import Gap, Step
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,7 @@ class Cut:
     steps: tuple[Step, ...]
     of_event: "np.ndarray"
     how: str
+    gaps: tuple[Gap, ...] = ()
 
 
 def cut(columns: Columns, ends: list[End], total: End, warmup: int | None, origin: int) -> Cut:
@@ -67,9 +68,24 @@ def _several(columns: Columns, ends: list[End], warmup: int, origin: int) -> Cut
             )
         )
     said = "at run.step()" if ends[0].asked else "at each Optimizer.step"
-    return Cut(
-        tuple(steps), of_event, f"{len(ends)} steps, ending {said}; the first {warmup} are warm-up"
+    how = f"{len(ends)} steps, ending {said}; the first {warmup} are warm-up"
+    return Cut(tuple(steps), of_event, how, _after(columns, of_event))
+
+
+def _after(columns: Columns, of_event: "np.ndarray") -> tuple[Gap, ...]:
+    import numpy as np
+
+    outside = of_event == OUTSIDE
+    if not outside.any():
+        return ()
+    durations = np.frombuffer(columns.duration, dtype=np.int64)
+    gap = Gap(
+        name="after the last step",
+        what="what the program did after its last step belongs to no step",
+        seconds=float(durations[outside].sum()) * 1e-9,
+        count=int(outside.sum()),
     )
+    return (gap,)
 
 
 def _one(columns: Columns, end: End, warmup: int, origin: int) -> Cut:

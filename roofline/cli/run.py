@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -18,6 +19,7 @@ from roofline.errors import BadInput, Missing
 
 if TYPE_CHECKING:
     from roofline.capture.recording import Recording
+    from roofline.device import Device
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -58,10 +60,12 @@ def command(
     if importlib.util.find_spec("torch") is None:
         raise Missing(INSTALL)
 
+    device = _this_cpu(quiet)
+
     def start() -> "Recording":
         from roofline.capture.recording import Recording
 
-        return Recording(program=script.name, warmup=warmup, steps=steps)
+        return Recording(program=script.name, device=device, warmup=warmup, steps=steps)
 
     with _answer_apart(as_json) as answer:
         outcome = run_script(script, arguments, start)
@@ -80,6 +84,27 @@ def _target(path: Path) -> Path:
             f"{'a folder' if path.is_dir() else 'not writable'}"
         )
     return path
+
+
+def _this_cpu(quiet: bool) -> "Device | None":
+    """The newest measurement of this CPU; where there is none, one is made first.
+
+    In a process of its own: measuring binds threads and loads PyTorch, and this process is to
+    become the script's.
+    """
+    from roofline.bench.cpu import device_id
+    from roofline.devices.kept import newest
+
+    device = newest(device_id())
+    if device is not None:
+        return device
+    if not quiet:
+        print("roofline: this CPU was never measured; measuring it quickly", file=sys.stderr)
+    command = [sys.executable, "-m", "roofline", "measure", "--quick"]
+    code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    if code != 0:
+        print("roofline: measuring failed; times will have no roof beside them", file=sys.stderr)
+    return newest(device_id())
 
 
 @contextmanager
