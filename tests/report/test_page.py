@@ -452,6 +452,16 @@ def test_findings_keep_their_order_and_their_parts(open_page: Any) -> None:
     assert "Saves" not in articles.nth(0).inner_text()
 
 
+def test_five_findings_are_open_and_the_rest_one_click_away(open_page: Any) -> None:
+    document = documents.layernorm()
+    document["findings"] = [document["findings"][1] | {"code": f"RF{n}"} for n in range(101, 108)]
+    page = open_page(document)
+    shown = page.locator("article.finding:visible")
+    assert shown.count() == 5
+    page.click("#findings summary:has-text('2 more findings')")
+    assert shown.count() == 7
+
+
 def test_the_recording_says_how_and_what_it_lacks(open_page: Any) -> None:
     page = open_page(documents.layernorm())
     text = page.inner_text("#recording")

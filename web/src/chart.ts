@@ -13,6 +13,7 @@ import { marks as marksOf, type Mark } from "./marks";
 import { own } from "./own";
 import { points, type Dot } from "./points";
 import { roofs } from "./roofs";
+import { atRest } from "./pointer";
 import { recall, remember } from "./state";
 import { box, spoken } from "./tooltip";
 
@@ -140,11 +141,14 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   const zoomed = select(list).call(behaviour);
 
   list.addEventListener("pointermove", (event) => {
+    if (atRest(event)) return;
     const mark = nearest(event);
     list.style.cursor = mark ? "pointer" : "";
     if (mark !== active) show(mark, true);
   });
-  list.addEventListener("pointerleave", () => show(null, false));
+  list.addEventListener("pointerleave", (event) => {
+    if (!atRest(event)) show(null, false);
+  });
   list.addEventListener("click", (event) => {
     const mark = nearest(event);
     if (mark) open(mark.index);

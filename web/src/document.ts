@@ -13,6 +13,7 @@ export interface Ceiling {
   source: string | null;
   conditions: string | null;
   n: number | null;
+  dropped: number | null; // samples left out as disturbed
   median: number | null;
   q1: number | null;
   q3: number | null;
@@ -121,7 +122,6 @@ export interface Program {
   gap_s: number | null;
   roof_s: number | null;
   loose_roof_s: number | null;
-  measured_s: number | null;
   lost_s: number | null;
   overhead_s: number | null;
   bookkeeping_s: number | null;

@@ -9,11 +9,11 @@ export function sums(program: Program | null): Node[] {
   if (program === null) return [];
   const figure = (label: string, value: number | null, hint: string) =>
     value === null ? null : el("div", {}, el("dt", {}, label), el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hint));
-  const spare = program.roof_s !== null && program.measured_s ? percent(program.roof_s / program.measured_s) : null;
+  const spare = program.roof_s !== null && program.busy_s ? percent(program.roof_s / program.busy_s) : null;
   const figures = [
-    figure("one step", program.step_s, program.steps === null ? "wall time" : `wall time, mean of ${program.steps}`),
-    figure("measured", program.measured_s, "in operators"),
-    figure("roof", program.roof_s, spare === null ? "least time" : `least time, ${spare} of measured`),
+    figure("one step", program.step_s, program.steps === null || program.steps === 1 ? "wall time" : `wall time, mean of ${program.steps}`),
+    figure("in operators", program.busy_s, "measured"),
+    figure("roof", program.roof_s, spare === null ? "least time" : `least time, ${spare} of that`),
     figure("lost", program.lost_s, "measured minus roof"),
     figure("overhead", program.overhead_s, "of starting operators"),
     figure("gaps", program.gap_s, "between operators"),
@@ -21,10 +21,12 @@ export function sums(program: Program | null): Node[] {
   return figures.filter((node): node is HTMLDivElement => node !== null);
 }
 
-/** Findings in the order given: sanity first. */
+const FIRST = 5; // findings that are open from the start
+
+/** Findings in the order given: sanity first, then what could save most. */
 export function findings(found: Finding[]): Node[] {
   if (!found.length) return [el("p", { class: "note" }, "Nothing was found.")];
-  return found.map((finding) =>
+  const articles = found.map((finding) =>
     el("article", { class: "finding" },
       el("h3", {}, el("span", { class: "code" }, finding.code), finding.claim),
       el("div", { class: "about" },
@@ -38,6 +40,10 @@ export function findings(found: Finding[]): Node[] {
       ]),
     ),
   );
+  const rest = articles.slice(FIRST);
+  if (!rest.length) return articles;
+  const more = `${rest.length} more finding${rest.length > 1 ? "s" : ""}`;
+  return [...articles.slice(0, FIRST), el("details", {}, el("summary", {}, more), ...rest)];
 }
 
 /** Every ceiling with where it came from; what many share is said once, below. */
@@ -53,7 +59,7 @@ export function ceilings(roof: Ceiling[]): Node[] {
       show(c.rate, unit),
       c.q1 === null || c.q3 === null ? UNKNOWN : `${show(c.q1, unit)} to ${show(c.q3, unit)}`,
       maybe(c.best, unit),
-      c.n === null ? UNKNOWN : String(c.n),
+      c.n === null ? UNKNOWN : c.dropped ? `${c.n} of ${c.n + c.dropped}` : String(c.n),
       c.capacity === null ? UNKNOWN : showBinary(c.capacity),
       c.basis,
       String(sources.indexOf(foundBy(c)) + 1),
@@ -62,8 +68,9 @@ export function ceilings(roof: Ceiling[]): Node[] {
   const titles = ["resource", "variant", "rate *", "middle half *", "best *", "samples *", "holds *", "basis", "source *"];
   return [
     // No part of it takes the focus, so that the whole must, to be scrolled by keyboard.
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Ceilings" }, dataTable("Ceilings of this device", titles, rows)),
-    el("ol", { class: "sources" }, ...sources.map((text) => el("li", {}, text || "no source is stated"))),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table of ceilings" }, dataTable("Ceilings of this device", titles, rows)),
+    el("details", {}, el("summary", {}, "How each was found"),
+      el("ol", { class: "sources" }, ...sources.map((text) => el("li", {}, text || "no source is stated")))),
   ];
 }
 
