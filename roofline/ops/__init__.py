@@ -11,6 +11,7 @@ from roofline.call import Call
 from roofline.errors import RooflineError
 from roofline.ops import attention as _attention
 from roofline.ops import (
+    conv,
     creation,
     dropout,
     formulas,
@@ -27,6 +28,7 @@ from roofline.ops import (
 from roofline.ops import embedding as _embedding
 from roofline.ops import softmax as _softmax
 from roofline.ops.attention import attention
+from roofline.ops.conv import conv2d
 from roofline.ops.embedding import embedding
 from roofline.ops.formulas import Parameter
 from roofline.ops.matmul import bmm, gemm, gemv, linear
@@ -43,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     *_softmax.RULES,
     *norm.RULES,
     *matmul.RULES,
+    *conv.RULES,
     *_attention.RULES,
     *_embedding.RULES,
     *movement.RULES,
@@ -62,6 +65,7 @@ STREAMING = frozenset(
 
 _FORMULAS: tuple[Callable[..., Ledger], ...] = (
     *matmul.FORMULAS,
+    *conv.FORMULAS,
     *_attention.FORMULAS,
     *_softmax.FORMULAS,
     *norm.FORMULAS,
@@ -74,9 +78,9 @@ FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f
 
 __all__ = [
     "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "attention", "bmm",
-    "copy",
-    "elementwise", "embedding", "executed", "formula", "gelu", "gemm", "gemv", "layer_norm",
-    "linear", "mean", "mul", "parameters", "relu", "rms_norm", "saxpy", "silu", "softmax",
+    "conv2d", "copy", "elementwise", "embedding", "executed", "formula", "gelu", "gemm", "gemv",
+    "layer_norm", "linear", "mean", "mul", "parameters", "relu", "rms_norm", "saxpy", "silu",
+    "softmax",
 ]  # fmt: skip
 
 
