@@ -104,6 +104,7 @@ class Variant:
     threads: int | None = None  # CPU threads that worked together
     sustained: bool = False  # after seconds under load; False is the first moments (burst)
     reach: Reach | None = None
+    way: str | None = None  # one of several ways to do it: "h2d, pinned", "graph", "without FMA"
 
     def __post_init__(self) -> None:
         if self.access is not None and self.access not in READ_SHARE:
@@ -112,7 +113,8 @@ class Variant:
     def __str__(self) -> str:
         threads = self.threads and f"{self.threads} thread{'s' if self.threads > 1 else ''}"
         sustained = "sustained" if self.sustained else None
-        return ", ".join(str(x) for x in (self.access, threads, self.reach, sustained) if x)
+        parts = (self.access, threads, self.reach, self.way, sustained)
+        return ", ".join(str(part) for part in parts if part)
 
 
 PLAIN = Variant()
@@ -127,6 +129,7 @@ class Ceiling:
     provenance: Provenance
     variant: Variant = PLAIN
     capacity: int | None = None  # B held behind this boundary, where that was measured or printed
+    clock_hz: float | None = None  # of the compute clock meanwhile; None is not sampled
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.rate) and self.rate > 0):
@@ -134,6 +137,23 @@ class Ceiling:
                 f"ceiling on {self.resource.name!r} must be a positive finite number of "
                 f"{self.resource.unit}/s; got {self.rate!r}"
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """How a device fared while one ceiling was measured, a row a moment; columns as long as at_s.
+
+    None in a column is not reported.
+    """
+
+    resource: Resource
+    variant: Variant
+    at_s: tuple[float, ...]  # since the load began
+    clock_hz: tuple[float | None, ...]
+    memory_clock_hz: tuple[float | None, ...]
+    power_w: tuple[float | None, ...]
+    temperature_c: tuple[float | None, ...]
+    held_back: tuple[str, ...]  # why the clock was held back, in the driver's words; "" is not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +187,7 @@ class Device:
     mapped: tuple[Mapped, ...] = ()
     aliases: tuple[str, ...] = ()
     note: str = ""
+    traces: tuple[Trace, ...] = ()
 
     def fact(self, name: str) -> Fact | None:
         """The fact of that name, or None when nobody stated it."""
@@ -237,7 +258,8 @@ class Roof:
         """The ceiling on `wanted` for work whose bytes are `read_share` reads; None is unknown.
 
         Among variants: the nearest read share (all-read when none is stated), then the library's
-        reach.  A mixture of bases is refused: it would look like one roof and be two.
+        reach, then the plain way, else the way that was measured first.  A mixture of bases is
+        refused: it would look like one roof and be two.
         """
         group = [c for c in self.ceilings if c.resource == wanted]
         if not group and wanted in self.mapped:
@@ -247,7 +269,14 @@ class Roof:
         if len({c.provenance.basis for c in group}) > 1:
             raise BadInput(f"{self.name}: two bases for {wanted.name!r}; ask for one basis")
         share = 1.0 if read_share is None else read_share
-        return min(group, key=lambda c: (_distance(c, share), c.variant.reach is Reach.REGISTER))
+        return min(
+            group,
+            key=lambda c: (
+                _distance(c, share),
+                c.variant.reach is Reach.REGISTER,
+                c.variant.way is not None,
+            ),
+        )
 
     def innermost(self, footprint: int) -> Resource:
         """The innermost boundary with a known rate and capacity that holds `footprint` bytes."""

@@ -36,18 +36,21 @@ class Spread:
     low: float | None = None
     high: float | None = None
     dropped: int = 0  # samples that were taken and left out because they were disturbed
+    unstable: str = ""  # why no one number stands for these samples; "" is stable
 
 
-def spread(samples: Sequence[float], *, best: str = "max", dropped: int = 0) -> Spread:
+def spread(
+    samples: Sequence[float], *, best: str = "max", dropped: int = 0, unstable: str = ""
+) -> Spread:
     """Median, quartiles and the interval of the median of `samples` (any order, at least one).
 
     `best` is ``"max"`` for rates and ``"min"`` for durations; `dropped` counts samples that were
-    left out as disturbed.
+    left out as disturbed, and `unstable` says what is wrong with the rest.
 
     Source of the interval: Conover, Practical Nonparametric Statistics, section 3.2.
 
     >>> spread([3.0, 1.0, 2.0], best="min")
-    Spread(n=3, median=2.0, q1=1.5, q3=2.5, best=1.0, low=None, high=None, dropped=0)
+    Spread(n=3, median=2.0, q1=1.5, q3=2.5, best=1.0, low=None, high=None, dropped=0, unstable='')
     """
     if not samples or not all(math.isfinite(x) for x in samples):
         raise BadInput(f"a spread needs finite samples, at least one; got {list(samples)[:5]}")
@@ -62,6 +65,7 @@ def spread(samples: Sequence[float], *, best: str = "max", dropped: int = 0) -> 
         low=None if rank is None else ordered[rank],
         high=None if rank is None else ordered[-1 - rank],
         dropped=dropped,
+        unstable=unstable,
     )
 
 
