@@ -119,29 +119,26 @@ def place(
     roof: Roof,
     measured_s: float | None = None,
     *,
-    warm: bool = False,
+    at: Resource = DRAM,
 ) -> Placement:
     """Put `work` under `roof`.
 
-    `warm` says that the call ran with its operands as near as they fit: its compulsory bytes are
-    then placed at the innermost boundary that holds its footprint.  Otherwise they cross DRAM.
+    `at` is the boundary that its compulsory bytes cross: DRAM, or nearer where a warm cache is
+    known to hold the data (`Roof.innermost`).
     """
     if measured_s is not None and not (math.isfinite(measured_s) and measured_s > 0):
         raise BadInput(f"a measured time must be positive and finite; got {measured_s} s")
     work = Work(algorithmic=work) if isinstance(work, Ledger) else work
     ledger = work.algorithmic
     if ledger is None:
-        return Placement(work=work, bounds=(), no_ceiling=(), placed_at=DRAM, measured_s=measured_s)
-    placed_at = DRAM
-    if warm and ledger.footprint is not None:
-        placed_at = roof.innermost(ledger.footprint)
-        ledger = _moved(ledger, placed_at)
+        return Placement(work=work, bounds=(), no_ceiling=(), placed_at=at, measured_s=measured_s)
+    ledger = _moved(ledger, at)
     bounds, no_ceiling = _bounds(ledger, roof)
     return Placement(
         work=replace(work, algorithmic=ledger),
         bounds=bounds,
         no_ceiling=no_ceiling,
-        placed_at=placed_at,
+        placed_at=at,
         measured_s=measured_s,
     )
 

@@ -87,14 +87,14 @@ def _groups(events: Sequence[Timed], placed: Placed) -> Iterator[Sequence[Timed]
 
 
 def _free(placed: Placed, event: Timed) -> bool:
-    ledger = placed.placements[event.signature].ledger
+    ledger = placed.at(event.signature, event.level).ledger
     return ledger is not None and not ledger.entries and not ledger.unaccounted
 
 
 def _chain(placed: Placed, groups: Sequence[Sequence[Timed]], last_read: dict[int, int]) -> Chain:
     first = groups[0]
     ledgers = [
-        ledger for e in first if (ledger := placed.placements[e.signature].ledger) is not None
+        ledger for e in first if (ledger := placed.at(e.signature, e.level).ledger) is not None
     ]
     entries = [
         entry for ledger in ledgers for entry in ledger.entries if entry.resource.unit == "B"
@@ -149,7 +149,7 @@ def _at_roof(placed: Placed, groups: Sequence[Sequence[Timed]]) -> int | None:
     """Calls of one chain whose mean time is within NEAR of their roof."""
     near = []
     for calls in zip(*groups, strict=True):
-        roof_s = placed.placements[calls[0].signature].roof_s
+        roof_s = placed.at(calls[0].signature, calls[0].level).roof_s
         times_ns = [call.time_ns for call in calls if call.time_ns is not None]
         if roof_s and times_ns:
             near.append(roof_s >= NEAR * sum(times_ns) / len(times_ns) / 1e9)

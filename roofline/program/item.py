@@ -15,7 +15,10 @@ N = TypeVar("N", int, float)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """All calls of one signature in one phase and module, with the placement of one of them."""
+    """All calls of one signature in one phase and module whose data was at one boundary.
+
+    `once` is the placement of one of them.
+    """
 
     signature: int  # position in Run.signatures
     name: str
@@ -135,7 +138,7 @@ def total(values: Iterable[N | None]) -> N | None:
 
 
 def _placed(parts: Sequence[Part], roof: Roof, measured_s: float | None) -> Placement:
-    if len({part.signature for part in parts}) == 1:
+    if len({(part.signature, part.once.placed_at) for part in parts}) == 1:
         once, calls = parts[0].once, sum(len(part.events) for part in parts)
         return replace(
             once,

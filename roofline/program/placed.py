@@ -1,10 +1,10 @@
 """The signatures of a run, recounted under today's rules and placed under the run's ceilings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from roofline import ops
 from roofline.call import Call, Tensor
-from roofline.device import Roof
+from roofline.device import DRAM, Resource, Roof
 from roofline.placement import Placement, place
 from roofline.runfile import Run, Signature
 from roofline.work import Work, unknown
@@ -12,22 +12,41 @@ from roofline.work import Work, unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Distinct calls, each with the placement of one of it."""
+    """Distinct calls and their placements, one for each boundary where their data was met."""
 
     signatures: tuple[Signature, ...]
-    placements: tuple[Placement, ...]  # one a signature
     roof: Roof
+    warm: bool  # caches were as the running program left them
+    _known: dict[tuple[int, Resource], Placement] = field(default_factory=dict)
+
+    def at(self, signature: int, boundary: Resource) -> Placement:
+        """One call of `signature` whose bytes cross `boundary`."""
+        key = (signature, boundary)
+        if key not in self._known:
+            one = self.signatures[signature]
+            work = Work(algorithmic=one.ledger, executed=one.executed)
+            self._known[key] = place(work, self.roof, at=boundary)
+        return self._known[key]
+
+    def level(self, signature: int, reach: int | None) -> Resource:
+        """The boundary that the data of a call crosses: the innermost that holds it.
+
+        `reach` is what a cache must hold for the operands to be in it; where that was not
+        recorded, the call's own footprint decides.
+        """
+        ledger = self.signatures[signature].ledger
+        if not self.warm or ledger is None or ledger.footprint is None:
+            return DRAM
+        return self.roof.innermost(max(ledger.footprint, reach or 0))
 
 
 def recount(run: Run) -> Placed:
-    """Count and place every signature of `run`."""
-    roof = _roof(run)
-    warm = run.recorder.cache == "warm"
-    signatures = tuple(_recounted(signature) for signature in run.signatures)
-    placements = tuple(
-        place(Work(algorithmic=s.ledger, executed=s.executed), roof, warm=warm) for s in signatures
+    """Count every signature of `run`."""
+    return Placed(
+        signatures=tuple(_recounted(signature) for signature in run.signatures),
+        roof=_roof(run),
+        warm=run.recorder.cache == "warm",
     )
-    return Placed(signatures=signatures, placements=placements, roof=roof)
 
 
 def _roof(run: Run) -> Roof:
@@ -49,11 +68,13 @@ def _recounted(signature: Signature) -> Signature:
     )
 
 
-def shapes(call: Call | None) -> str:
+def shapes(call: Call | None, limit: int = 4) -> str:
     """The tensors of a call in words, such as ``4096x4096 fp32, 4096 fp32``."""
     if call is None:
         return ""
-    return ", ".join(_shape(tensor) for tensor in call.tensors)
+    shown = ", ".join(_shape(tensor) for tensor in call.tensors[:limit])
+    more = len(call.tensors) - limit
+    return f"{shown}, {more} more" if more > 0 else shown
 
 
 def _shape(tensor: Tensor) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from roofline.device import DISPATCH, LAUNCH, Device, Roof
+from roofline.device import DISPATCH, DRAM, LAUNCH, Device, Resource, Roof
 from roofline.errors import BadInput, NotFound
 from roofline.placement import place
 from roofline.program.chains import Chain, chains
@@ -85,7 +85,7 @@ def read(run: Run) -> Program:
         call_overhead_s=_call_overhead_s(placed.roof),
         shortest_s=run.recorder.shortest_s,
     )
-    events = tuple(timed(run))
+    events = tuple(timed(run, placed))
     parts = _parts(events, placed)
     return Program(
         recorder=run.recorder,
@@ -107,7 +107,7 @@ def single(
     """
     once = place(ledger, roof, time_s)
     event = Timed(
-        row=0, signature=0, kind="op", step=0, start_ns=0, phase="other", module="",
+        row=0, signature=0, level=DRAM, kind="op", step=0, start_ns=0, phase="other", module="",
         time_ns=None if time_s is None else time_s * 1e9, page_faults=None, reads=(), writes=(),
     )  # fmt: skip
     part = Part(
@@ -137,9 +137,10 @@ def _call_overhead_s(roof: Roof) -> float | None:
 
 
 def _parts(events: Iterable[Timed], placed: Placed) -> tuple[Part, ...]:
-    groups: dict[tuple[int, str, str], list[Timed]] = {}
+    groups: dict[tuple[int, Resource, str, str], list[Timed]] = {}
     for event in events:
-        groups.setdefault((event.signature, event.phase, event.module), []).append(event)
+        key = (event.signature, event.level, event.phase, event.module)
+        groups.setdefault(key, []).append(event)
     return tuple(
         Part(
             signature=at,
@@ -148,10 +149,10 @@ def _parts(events: Iterable[Timed], placed: Placed) -> tuple[Part, ...]:
             phase=phase,
             module=module,
             kind=group[0].kind,
-            once=placed.placements[at],
+            once=placed.at(at, level),
             events=tuple(group),
         )
-        for (at, phase, module), group in groups.items()
+        for (at, level, phase, module), group in groups.items()
     )
 
 

@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from roofline.device import Resource
+from roofline.program.placed import Placed
+from roofline.program.residency import reaches
 from roofline.runfile import Run
 
 
@@ -13,6 +16,7 @@ class Timed:
 
     row: int  # position in Run.events
     signature: int
+    level: Resource  # the boundary that its data crossed
     kind: str
     step: int
     start_ns: int
@@ -29,7 +33,7 @@ def measured_steps(run: Run) -> list[int]:
     return [i for i, step in enumerate(run.steps) if not step.warmup]
 
 
-def timed(run: Run) -> list[Timed]:
+def timed(run: Run, placed: Placed) -> list[Timed]:
     """The events of measured steps, in order.
 
     Where kernels were recorded, an operator takes the time of the kernels it caused, and a kernel
@@ -43,9 +47,15 @@ def timed(run: Run) -> list[Timed]:
             kernel_ns[row["parent"]] = kernel_ns.get(row["parent"], 0) + row["duration_ns"]
     on_device = any(row["kind"] == "kernel" for row in rows)
     # An operator that starts no kernel (a view) takes no device time: a known zero.
+    calls = [signature.call for signature in placed.signatures]
     return [
-        _timed(position, row, _time_ns(row, kernel_ns.get(position, 0), on_device))
-        for position, row in enumerate(rows)
+        _timed(
+            position,
+            row,
+            _time_ns(row, kernel_ns.get(position, 0), on_device),
+            placed.level(row["signature"], reach),
+        )
+        for position, (row, reach) in enumerate(zip(rows, reaches(rows, calls), strict=True))
         if row["step"] in wanted and _stands_for_itself(row)
     ]
 
@@ -86,10 +96,11 @@ def _stands_for_itself(row: dict[str, Any]) -> bool:
     return row["kind"] in ("op", "region") or (row["kind"] == "kernel" and row["parent"] is None)
 
 
-def _timed(position: int, row: dict[str, Any], time_ns: int | None) -> Timed:
+def _timed(position: int, row: dict[str, Any], time_ns: int | None, level: Resource) -> Timed:
     return Timed(
         row=position,
         signature=row["signature"],
+        level=level,
         kind=row["kind"],
         step=row["step"],
         start_ns=row["start_ns"],

@@ -188,22 +188,19 @@ def test_nearest_read_share_is_taken_and_visible():
     assert place(read, toy).binding.ceiling.variant.access == "read"
 
 
-def test_warm_bytes_stand_at_the_level_that_holds_the_footprint():
-    """1 MB fits the 2 MB L2: 1e6 B at 100 B/s; cold it crosses DRAM at 10 B/s."""
+def test_bytes_held_nearer_cross_the_nearer_boundary():
+    """1 MB fits the 2 MB L2: 1e6 B at 100 B/s; from DRAM the same bytes come at 10 B/s."""
     levels = (
         Ceiling(resource=L2, rate=100.0, provenance=STATED, capacity=2_000_000),
         Ceiling(resource=DRAM, rate=10.0, provenance=STATED),
     )
     toy = Roof(name="toy", kind="cpu", ceilings=levels)
     ledger = algorithmic(Entry(DRAM, 10**6, "in", "read"))
-    known = Ledger(ledger.count, ledger.entries, footprint=10**6)
 
-    assert (place(known, toy, warm=True).placed_at, place(known, toy, warm=True).roof_s) == (
-        L2,
-        1e4,
-    )
-    assert (place(known, toy).placed_at, place(known, toy).roof_s) == (DRAM, 1e5)
-    assert place(ledger, toy, warm=True).placed_at == DRAM  # footprint unknown
+    assert (toy.innermost(10**6), toy.innermost(2_000_001)) == (L2, DRAM)
+    near = place(ledger, toy, at=toy.innermost(10**6))
+    assert (near.placed_at, near.roof_s, near.intensity) == (L2, 1e4, {L2: 0.0})
+    assert (place(ledger, toy).placed_at, place(ledger, toy).roof_s) == (DRAM, 1e5)
 
 
 def test_counts_do_not_mix():
