@@ -37,7 +37,7 @@ class Cost:
 
 
 def calibrate() -> Cost:
-    """Time trivial operators with and without the recorder, in turns; medians."""
+    """Time trivial operators with and without the recorder, in turns; medians of single calls."""
     columns = Columns()
     mode = Mode(columns, Book(), Modules(columns.modules))
     one, rows = torch.ones(1), torch.ones(4, 4)
@@ -48,30 +48,36 @@ def calibrate() -> Cost:
     def mixture() -> None:  # of one to five arguments and one to three results
         functional.layer_norm(functional.linear(rows, rows, rows[0]), (4,), rows[0], rows[0]).sum()
 
-    bare, recorded = [], []
+    without, within = _Samples(), _Samples()
+    first = len(columns)
     for _ in range(_ROUNDS):
-        bare.append(_per_call(addition))
-        first = len(columns)
+        without.take(addition, mode)
         with mode:
-            _per_call(addition)
-        recorded.append(median(columns.duration[first:]))
-    inside = median(recorded) - median(bare)
+            within.take(addition, mode)
+    inside = median(columns.duration[first:]) - median(without.wall)
 
-    around = []
+    without, within = _Samples(), _Samples()
+    first = len(columns)
     for _ in range(_ROUNDS):
-        without = _per_call(mixture)
-        first, spent = len(columns), mode.bookkeeping
+        without.take(mixture, mode)
         with mode:
-            within = _per_call(mixture)
-        calls = (len(columns) - first) / _REPEATS
-        kept = (mode.bookkeeping - spent) / _REPEATS
-        around.append((within - without - kept) / calls - inside)
+            within.take(mixture, mode)
     mode.close()
-    return Cost(inside, median(around))
+    calls = (len(columns) - first) / len(within.wall)
+    extra = median(within.wall) - median(without.wall) - median(within.kept)
+    return Cost(inside, extra / calls - inside)
 
 
-def _per_call(work: Callable[[], None]) -> float:
-    start = perf_counter_ns()
-    for _ in range(_REPEATS):
-        work()
-    return (perf_counter_ns() - start) / _REPEATS
+class _Samples:
+    """Wall time of single calls, and how much of each the recorder says it kept itself busy."""
+
+    def __init__(self) -> None:
+        self.wall: list[int] = []
+        self.kept: list[int] = []
+
+    def take(self, work: Callable[[], None], mode: Mode) -> None:
+        for _ in range(_REPEATS):
+            spent, start = mode.bookkeeping, perf_counter_ns()
+            work()
+            self.wall.append(perf_counter_ns() - start)
+            self.kept.append(mode.bookkeeping - spent)

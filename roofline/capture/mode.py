@@ -12,7 +12,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import (
     TorchDispatchMode,
     _get_current_dispatch_mode,
+    _pop_mode,
     _pop_mode_temporarily,
+    _push_mode,
 )
 
 from roofline import ops
@@ -27,6 +29,7 @@ from roofline.runfile import Signature
 from roofline.work import Ledger, unknown
 
 _NEW = -1
+_COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 _NOTHING_RUNS = frozenset({"meta"})  # devices whose operators do no work
 
 
@@ -77,10 +80,11 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         self.on = True
         self.optimizing = 0  # Optimizer.step calls we are inside of
         self.bookkeeping = 0  # ns spent here and not in operators
+        self._busy = 0  # ns spent in operators
         self._columns = columns
         self._book = book
         self._modules = modules
-        self._operators: dict[Any, Operator] = {}
+        self._operators: dict[int, Operator] = {}
         self._storages = Storages()
         self._known: dict[tuple[Any, ...], int | None] = {}
         self._main = threading.get_ident()
@@ -120,14 +124,11 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
                 if issubclass(kind, FakeTensor):
                     return func(*args, **kwargs)  # nothing is computed
                 return NotImplemented  # a subclass takes it apart, and its parts come back here
-        operator = self._operators.get(func) or self._describe(func)
+        operator = self._operators.get(id(func)) or self._describe(func)
         if operator.ignored:
             return func(*args, **kwargs)
         if operator.split:
-            with self:
-                result = func.decompose(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
+            return self._parts(entered, func, args, kwargs)
         folded = describer = None
         reads: list[int] = []
         try:
@@ -148,12 +149,27 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             signature = self._known[folded] = self._number(describer, made)
         if signature is not None:
             self.append(signature, start, end - start, faults, reads, made)
+        self._busy += end - start
         self.bookkeeping += perf_counter_ns() - entered - (end - start)
         return result
 
     def _describe(self, func: Any) -> Operator:
-        operator = self._operators[func] = describe(func)
+        # By identity: the hash of an overload is a Python function.  `describe` keeps it alive.
+        operator = self._operators[id(func)] = describe(func)
         return operator
+
+    def _parts(
+        self, entered: int, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Run a composite operator as PyTorch would outside of inference_mode: as its parts."""
+        recorded = self._busy + self.bookkeeping
+        _push_mode(self)
+        try:
+            return func._op_dk(_COMPOSITE, *args, **kwargs)
+        finally:
+            _pop_mode()
+            recorded = self._busy + self.bookkeeping - recorded
+            self.bookkeeping += perf_counter_ns() - entered - recorded
 
     def _named(self, operator: Operator, values: Sequence[Any]) -> int | None:
         """The number of a call that cannot be described: its tensors' layouts are in its name."""

@@ -14,7 +14,7 @@ _MARKS = ("prim::", "profiler::")
 class Operator:
     """One overload, as the recorder needs it."""
 
-    func: Any  # the OpOverload; its identity is part of every key
+    func: Any  # the OpOverload; its id is part of every key, so it must stay alive
     name: str  # "aten::addmm": overloads folded
     parameters: tuple[tuple[str, Any], ...]  # name and default, in schema order
     numbers: frozenset[str]  # parameters of type Scalar: data, not sizes

@@ -23,7 +23,7 @@ from roofline.capture.compiled import Regions
 from roofline.capture.frames import leave_alone
 from roofline.capture.mode import Book, Mode
 from roofline.capture.modules import Modules
-from roofline.capture.steps import End, cut
+from roofline.capture.steps import End, Recorded, cut
 from roofline.capture.threads import Elsewhere
 from roofline.device import Device
 from roofline.errors import BadInput
@@ -137,13 +137,18 @@ class Recording:
             self._entered = False
 
     def _now(self, name: str = "", *, asked: bool = False) -> End:
-        around = self._cost.around * len(self._columns) if self._cost else 0.0
-        spent = self._mode.bookkeeping + self._modules.bookkeeping + round(around)
+        spent = self._mode.bookkeeping + self._modules.bookkeeping
         return End(perf_counter_ns(), spent, name, asked)
 
     def _assemble(self) -> Run:
-        end = self._stopped or self._now()
-        division = cut(self._columns, self._ends, end, self._warmup, self._origin)
+        recorded = Recorded(
+            columns=self._columns,
+            origin=self._origin,
+            ends=self._ends,
+            total=self._stopped or self._now(),
+            around=self._cost.around if self._cost is not None else 0.0,
+        )
+        division = cut(recorded, self._warmup)
         return Run(
             recorder=self._recorder(division.how),
             device=self._device,

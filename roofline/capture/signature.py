@@ -50,7 +50,7 @@ class Key:
         self.reads: list[int] = []  # number of each tensor's storage, in schema order
         self._storages = storages
         self._offsets: list[int] = []
-        self._parts: list[Any] = [operator.func]
+        self._parts: list[Any] = [id(operator.func)]
         self._read(operator, args, kwargs)
         reads = self.reads
         if len(reads) > 1 and len(set(reads)) < len(reads):

@@ -1,13 +1,11 @@
 """Where one repetition of the program's work ends, and which repetitions are warm-up."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from roofline.capture.columns import Columns
 from roofline.runfile import Gap, Step
-
-if TYPE_CHECKING:
-    import numpy as np
 
 OUTSIDE = -1
 
@@ -17,7 +15,7 @@ class End:
     """The moment a repetition ended."""
 
     time: int  # ns, perf_counter
-    bookkeeping: int  # ns the recorder had spent by then
+    bookkeeping: int  # ns the recorder had spent by then, as far as it sees itself
     name: str = ""
     asked: bool = False  # the program called run.step(); else an optimizer stepped
 
@@ -27,54 +25,100 @@ class Cut:
     """The steps of a run, the step of every event, and how that was decided, in words."""
 
     steps: tuple[Step, ...]
-    of_event: "np.ndarray"
+    of_event: np.ndarray
     how: str
     gaps: tuple[Gap, ...] = ()
 
 
-def cut(columns: Columns, ends: list[End], total: End, warmup: int | None, origin: int) -> Cut:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A recording that ended, before it is divided."""
+
+    columns: Columns
+    origin: int  # ns, perf_counter
+    ends: list[End]  # of repetitions
+    total: End  # of the recording
+    around: float  # ns an event costs beside its duration and the bookkeeping that sees itself
+
+
+def cut(recorded: Recorded, warmup: int | None) -> Cut:
     """Divide the events among steps.
 
     Steps end where the program said so; if it never did, at every optimizer step; if there was
-    none (or only one), the recording is one step.  `total` is its end.  Of several steps the first
-    `warmup` are marked as warm-up (1 when None), of one step the first `warmup` calls of each
-    signature, as far as calls remain.  Work after the last end belongs to no step.
+    none (or only one), the recording is one step.  Of several steps the first `warmup` are marked
+    as warm-up (1 when None), of one step the first `warmup` calls of each signature, as far as
+    calls remain.  Work after the last end belongs to no step.
     """
-    asked = [end for end in ends if end.asked]
-    ends = asked or ends
+    warmup = 1 if warmup is None else warmup
+    asked = [end for end in recorded.ends if end.asked]
+    ends = asked or recorded.ends
+    if not len(recorded.columns):
+        return Cut((), np.zeros(0, dtype=np.int32), "no operator was called")
     if len(ends) > 1:
-        return _several(columns, ends, 1 if warmup is None else warmup, origin)
-    return _one(columns, ends[0] if asked else total, 1 if warmup is None else warmup, origin)
+        return _several(recorded, ends, warmup)
+    return _one(recorded, ends[0] if asked else recorded.total, warmup)
 
 
-def _several(columns: Columns, ends: list[End], warmup: int, origin: int) -> Cut:
-    import numpy as np
-
-    starts = np.frombuffer(columns.start, dtype=np.int64)
+def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
+    starts = np.frombuffer(recorded.columns.start, dtype=np.int64)
     times = np.array([end.time for end in ends], dtype=np.int64)
     of_event = np.searchsorted(times, starts, side="right").astype(np.int32)
     of_event[of_event == len(ends)] = OUTSIDE
     warmup = min(warmup, len(ends) - 1)
-    begin = End(int(starts[0]) if len(starts) else origin, 0)
+    begin = End(min(int(starts[0]), ends[0].time), 0)
     steps = []
     for index, (before, end) in enumerate(zip([begin, *ends], ends, strict=False)):
-        steps.append(
-            Step(
-                start_ns=before.time - origin,
-                duration_ns=end.time - before.time,
-                bookkeeping_ns=end.bookkeeping - before.bookkeeping,
-                warmup=index < warmup,
-                name=end.name,
-            )
+        duration = end.time - before.time
+        kept = end.bookkeeping - before.bookkeeping
+        step = Step(
+            start_ns=before.time - recorded.origin,
+            duration_ns=duration,
+            bookkeeping_ns=_bookkeeping(recorded, of_event == index, duration, kept),
+            warmup=index < warmup,
+            name=end.name,
         )
+        steps.append(step)
     said = "at run.step()" if ends[0].asked else "at each Optimizer.step"
     how = f"{len(ends)} steps, ending {said}; the first {warmup} are warm-up"
-    return Cut(tuple(steps), of_event, how, _after(columns, of_event))
+    return Cut(tuple(steps), of_event, how, _after(recorded.columns, of_event))
 
 
-def _after(columns: Columns, of_event: "np.ndarray") -> tuple[Gap, ...]:
-    import numpy as np
+def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
+    starts = np.frombuffer(recorded.columns.start, dtype=np.int64)
+    durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
+    cold = _first_calls(np.frombuffer(recorded.columns.signature, dtype=np.intc), warmup)
+    finish = end.time if end.asked else int((starts + durations).max())
+    of_event = np.where(cold, 0, 1) if cold.any() else np.zeros(len(starts))
+    of_event[starts > finish] = OUTSIDE
+    begin, cold_ns = int(starts[0]), int(durations[cold].sum())
+    duration = finish - begin - cold_ns
+    whole = Step(
+        start_ns=begin - recorded.origin,
+        duration_ns=duration,
+        bookkeeping_ns=_bookkeeping(recorded, ~cold, duration, end.bookkeeping),
+        name=end.name,
+    )
+    of_event = of_event.astype(np.int32)
+    after = _after(recorded.columns, of_event)
+    if not cold.any():
+        return Cut((whole,), of_event, "one step, no warm-up", after)
+    warm = Step(start_ns=whole.start_ns, duration_ns=cold_ns, warmup=True, name="first calls")
+    calls = "first call" if warmup == 1 else f"first {warmup} calls"
+    how = f"one step; the {calls} of each signature are warm-up where more follow"
+    return Cut((warm, whole), of_event, how, after)
 
+
+def _bookkeeping(recorded: Recorded, events: np.ndarray, duration: int, kept: int) -> int:
+    """What the recorder spent in a step: what it saw itself, and what each event cost around it.
+
+    The second is an estimate and can't be more than the time in which nothing else ran.
+    """
+    durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
+    idle = duration - kept - int(durations[events].sum())
+    return kept + max(0, min(round(recorded.around * int(events.sum())), idle))
+
+
+def _after(columns: Columns, of_event: np.ndarray) -> tuple[Gap, ...]:
     outside = of_event == OUTSIDE
     if not outside.any():
         return ()
@@ -88,37 +132,8 @@ def _after(columns: Columns, of_event: "np.ndarray") -> tuple[Gap, ...]:
     return (gap,)
 
 
-def _one(columns: Columns, end: End, warmup: int, origin: int) -> Cut:
-    import numpy as np
-
-    starts = np.frombuffer(columns.start, dtype=np.int64)
-    durations = np.frombuffer(columns.duration, dtype=np.int64)
-    if not len(starts):
-        return Cut((), np.zeros(0, dtype=np.int32), "no operator was called")
-    first = _first_calls(np.frombuffer(columns.signature, dtype=np.intc), warmup)
-    finish = max(int(starts[-1] + durations[-1]), origin) if not end.asked else end.time
-    cold = int(durations[first].sum())
-    begin = int(starts[0])
-    whole = Step(
-        start_ns=begin - origin,
-        duration_ns=finish - begin - cold,
-        bookkeeping_ns=end.bookkeeping,
-        name=end.name,
-    )
-    if not first.any():
-        return Cut((whole,), np.zeros(len(starts), dtype=np.int32), "one step, no warm-up")
-    warm = Step(start_ns=begin - origin, duration_ns=cold, warmup=True, name="first calls")
-    return Cut(
-        (warm, whole),
-        np.where(first, 0, 1).astype(np.int32),
-        f"one step; the first {warmup} calls of each signature are warm-up where more follow",
-    )
-
-
-def _first_calls(signatures: "np.ndarray", warmup: int) -> "np.ndarray":
+def _first_calls(signatures: np.ndarray, warmup: int) -> np.ndarray:
     """Which events are among the first `warmup` of their signature; the last is never one."""
-    import numpy as np
-
     order = np.argsort(signatures, kind="stable")
     grouped = signatures[order]
     begins = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
