@@ -71,7 +71,7 @@ def _groups(events: Sequence[Timed], placed: Placed) -> Iterator[Sequence[Timed]
     group: list[Timed] = []
     written: set[int] = set()
     for event in events:
-        if _free(placed, event):
+        if placed.free(event.signature):
             continue
         streams = bool(event.writes) and placed.signatures[event.signature].name in ops.STREAMING
         joins = bool(group) and event.step == group[0].step and bool(written & {*event.reads})
@@ -84,11 +84,6 @@ def _groups(events: Sequence[Timed], placed: Placed) -> Iterator[Sequence[Timed]
             written |= {*event.writes}
     if len(group) > 1:
         yield group
-
-
-def _free(placed: Placed, event: Timed) -> bool:
-    ledger = placed.at(event.signature, event.level).ledger
-    return ledger is not None and not ledger.entries and not ledger.unaccounted
 
 
 def _chain(placed: Placed, groups: Sequence[Sequence[Timed]], last_read: dict[int, int]) -> Chain:

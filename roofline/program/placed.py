@@ -28,6 +28,11 @@ class Placed:
             self._known[key] = place(work, self.roof, at=boundary)
         return self._known[key]
 
+    def free(self, signature: int) -> bool:
+        """Whether such a call is known to touch nothing: a view."""
+        ledger = self.signatures[signature].ledger
+        return ledger is not None and not ledger.entries and not ledger.unaccounted
+
     def level(self, signature: int, reach: int | None) -> Resource:
         """The boundary that the data of a call crosses: the innermost that holds it.
 

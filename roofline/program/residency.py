@@ -21,7 +21,8 @@ def reaches(
 ) -> Iterator[int | None]:
     """For each event, how many bytes a cache must hold for most of its operands to be in it.
 
-    None where the storages of the call are not recorded, or it reads nothing.
+    `calls` has one call a signature, None for those that touch nothing (views) or are not known.
+    None comes where the storages of the call are not recorded, or it reads nothing.
     """
     rows = [*rows]
     ages = _Ages(sum(len(row["reads"] or ()) + len(row["writes"] or ()) for row in rows))

@@ -47,7 +47,7 @@ def timed(run: Run, placed: Placed) -> list[Timed]:
             kernel_ns[row["parent"]] = kernel_ns.get(row["parent"], 0) + row["duration_ns"]
     on_device = any(row["kind"] == "kernel" for row in rows)
     # An operator that starts no kernel (a view) takes no device time: a known zero.
-    calls = [signature.call for signature in placed.signatures]
+    calls = [None if placed.free(i) else s.call for i, s in enumerate(placed.signatures)]
     return [
         _timed(
             position,

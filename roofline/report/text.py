@@ -61,10 +61,10 @@ def _table(items: Sequence[Document], rows: int) -> "RenderableType":
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     table.add_column("operator", overflow="ellipsis", no_wrap=True, min_width=14, max_width=26)
-    table.add_column("shapes", overflow="ellipsis", no_wrap=True, ratio=3, style="dim")
+    table.add_column("shapes", overflow="ellipsis", no_wrap=True, max_width=40, style="dim")
     for name in ("calls", "time", "roof", "lost", "of roof"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("bound by", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, min_width=7)
+    table.add_column("bound by", no_wrap=True, min_width=11)
     for item in items[:rows]:
         table.add_row(*_cells(item))
     return table
