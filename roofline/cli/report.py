@@ -38,4 +38,4 @@ def command(run: Path, output: Path | None, by: str, as_json: bool) -> None:
         written = {"path": str(path), "bytes": path.stat().st_size, "items": len(document["items"])}
         click.echo(json.dumps({"schema": "roofline.report/1"} | written))
     else:
-        click.echo(f"wrote {path}", err=True)
+        click.echo(f"roofline: wrote {path}", err=True)

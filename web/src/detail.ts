@@ -2,7 +2,7 @@
 
 import { unitOf, type Item, type Line } from "./document";
 import { dataTable, el, terms } from "./dom";
-import { maybe, percent, show } from "./units";
+import { calls, maybe, percent, show } from "./units";
 
 /** The details of an item, as they open under its row. */
 export function detail(item: Item): Node[] {
@@ -19,7 +19,7 @@ export function detail(item: Item): Node[] {
       ["samples", spread(item)],
       ["share of the step", item.share === null ? null : percent(item.share)],
       ["excess traffic", excess(item)],
-      ["page faults", item.page_faults == null ? null : String(item.page_faults)],
+      ["page faults", item.page_faults == null ? null : calls(item.page_faults)],
       ["not accounted for", item.unaccounted.join(", ")],
       ["no ceiling for", item.no_ceiling.join(", ")],
       ["conventions", (item.conventions ?? []).join("; ")],
@@ -55,7 +55,7 @@ function lines(ledger: Line[]): HTMLElement {
 function spread({ spread: s, spread_of: of }: Item): string | null {
   if (s === null) return null;
   const half = `median ${show(s.median, "s")}, half of ${s.n} between ${show(s.q1, "s")} and ${show(s.q3, "s")}`;
-  return `${half}, best ${show(s.best, "s")}${of ? `, each one ${of}` : ""}`;
+  return [`${half}, best ${show(s.best, "s")}`, of && `each one ${of}`, s.unstable].filter(Boolean).join(", ");
 }
 
 function excess({ excess: amounts }: Item): string | null {

@@ -14,6 +14,7 @@ export interface Ceiling {
   conditions: string | null;
   n: number | null;
   dropped: number | null; // samples left out as disturbed
+  unstable: string | null; // why no one number stands for the samples
   median: number | null;
   q1: number | null;
   q3: number | null;
@@ -35,6 +36,7 @@ export interface Bound {
 
 export interface Spread {
   n: number;
+  unstable: string;
   median: number;
   q1: number;
   q3: number;

@@ -10,32 +10,25 @@ export interface Look {
   color: string; // name of a custom property of the style sheet
 }
 
-const symbolDrop: SymbolType = {
-  draw(context, size) {
-    const r = Math.sqrt(size / (3 * Math.sqrt(3)));
-    context.moveTo(0, r * 2);
-    context.lineTo(-Math.sqrt(3) * r, -r);
-    context.lineTo(Math.sqrt(3) * r, -r);
-    context.closePath();
-  },
-};
-
-const symbolHexagon: SymbolType = {
-  draw(context, size) {
-    const r = Math.sqrt((2 * size) / (3 * Math.sqrt(3)));
-    for (let corner = 0; corner < 6; corner++) {
-      const angle = (Math.PI / 3) * corner;
-      context[corner ? "lineTo" : "moveTo"](r * Math.cos(angle), r * Math.sin(angle));
-    }
-    context.closePath();
-  },
-};
+// A regular polygon of the asked area, its first corner `turn` turns after "right".
+function polygon(corners: number, turn: number): SymbolType {
+  return {
+    draw(context, size) {
+      const radius = Math.sqrt((2 * size) / (corners * Math.sin((2 * Math.PI) / corners)));
+      for (let corner = 0; corner < corners; corner++) {
+        const angle = 2 * Math.PI * (turn + corner / corners);
+        context[corner ? "lineTo" : "moveTo"](radius * Math.cos(angle), radius * Math.sin(angle));
+      }
+      context.closePath();
+    },
+  };
+}
 
 const FIXED: Record<string, Look> = {
   dram: { shape: symbolCircle, color: "--dram" },
   l3: { shape: symbolSquare, color: "--l3" },
   l2: { shape: symbolDiamond, color: "--l2" },
-  l1: { shape: symbolDrop, color: "--l1" },
+  l1: { shape: polygon(3, 1 / 4), color: "--l1" },
   shared: { shape: symbolWye, color: "--shared" },
 };
 // Pipes share these in the order in which the document names them.
@@ -43,8 +36,9 @@ const PIPES: Look[] = [
   { shape: symbolTriangle, color: "--pipe-1" },
   { shape: symbolCross, color: "--pipe-2" },
   { shape: symbolStar, color: "--pipe-3" },
+  { shape: polygon(3, 0), color: "--pipe-4" },
 ];
-const OTHER: Look = { shape: symbolHexagon, color: "--other" };
+const OTHER: Look = { shape: polygon(6, 0), color: "--other" };
 const NONE: Look = { shape: symbolTimes, color: "--other" };
 
 /** A function from resource to look; null, nothing known to bind, has a look of its own. */

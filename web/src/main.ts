@@ -8,7 +8,7 @@ import { ceilings, findings, recording, sums } from "./sections";
 import { table, type Table } from "./table";
 
 const placement = read();
-const lookOf = looks(placement.roof.filter((ceiling) => ceiling.unit !== "B").map((ceiling) => ceiling.resource));
+const lookOf = looks(placement.roof.filter((ceiling) => ceiling.unit === "flop").map((ceiling) => ceiling.resource));
 let items: Table;
 const picture = chart(placement, lookOf, (index) => items.reveal(index));
 items = table(placement.items, placement.by ?? "call", (index) => picture.emphasise(index));

@@ -30,7 +30,7 @@ export function findings(found: Finding[]): Node[] {
     el("article", { class: "finding" },
       el("h3", {}, el("span", { class: "code" }, finding.code), finding.claim),
       el("div", { class: "about" },
-        finding.item && el("p", { class: "where" }, finding.item),
+        finding.item && !finding.claim.includes(finding.item) && el("p", { class: "where" }, finding.item),
         el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
       ),
       terms([
@@ -49,7 +49,7 @@ export function findings(found: Finding[]): Node[] {
 /** Every ceiling with where it came from; what many share is said once, below. */
 export function ceilings(roof: Ceiling[]): Node[] {
   if (!roof.length) return [el("p", { class: "note" }, "No ceiling of this device is known.")];
-  const foundBy = (c: Ceiling) => [c.source, c.conditions, c.as_of].filter(Boolean).join("; ");
+  const foundBy = (c: Ceiling) => [c.source, c.conditions, c.unstable, c.as_of].filter(Boolean).join("; ");
   const sources = [...new Set(roof.map(foundBy))];
   const rows = roof.map((c) => {
     const unit = `${c.unit}/s`;

@@ -3,6 +3,7 @@
 import { isAbove, labelOf, type Item } from "./document";
 import { detail } from "./detail";
 import { byId, el } from "./dom";
+import { atRest } from "./pointer";
 import { recall, remember } from "./state";
 import { calls, grouped, maybe, percent, UNKNOWN } from "./units";
 
@@ -111,8 +112,8 @@ export function table(items: Item[], by: string, hover: (index: number | null) =
   function rows(item: Item, index: number): HTMLElement[] {
     const open = opened.has(index);
     const row = el("tr", { "data-item": index, class: isAbove(item) && "above" }, ...COLUMNS.map((column) => cell(column, item, index, open)));
-    row.addEventListener("pointerenter", () => hover(index));
-    row.addEventListener("pointerleave", () => hover(null));
+    row.addEventListener("pointerenter", (event) => atRest(event) || hover(index));
+    row.addEventListener("pointerleave", (event) => atRest(event) || hover(null));
     return open ? [row, el("tr", { class: "detail", id: `detail-${index}` }, el("td", { colspan: COLUMNS.length }, ...detail(item)))] : [row];
   }
 

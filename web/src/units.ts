@@ -31,10 +31,11 @@ export function showBinary(value: number): string {
   return found ? `${general(value / found[1], 4)} ${found[0]}B` : `${fixed(value, 0)} B`;
 }
 
-/** A share of one: "83 %", and "3.1 %" below ten. */
+/** A share of one: "83 %", "3.1 %" below ten, and no zero where something is. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined) return UNKNOWN;
   const value = share * 100;
+  if (value > 0 && value < 0.05) return "< 0.1 %";
   return `${fixed(value, value !== 0 && Math.abs(value) < 9.95 ? 1 : 0)} %`;
 }
 
