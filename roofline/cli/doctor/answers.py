@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from datetime import date
+from statistics import median
 from typing import Literal
 
 from roofline.device import DRAM, TENSOR_FP16, VECTOR_FP32, Ceiling, Roof
@@ -133,13 +134,13 @@ def _one_thread(ceilings: tuple[Ceiling, ...]) -> float | None:
 def _again() -> float | None:
     """Rate of the fp32 chain on one thread, flop/s; None when no sample was undisturbed."""
     from roofline.bench.cpu import host, kernels
-    from roofline.bench.cpu.crew import Crew, passes_for
+    from roofline.bench.cpu.crew import Crew, Load
 
     chain = kernels.make().chains[VECTOR_FP32]
-    with Crew([frozenset(host.cores()[:1])]) as crew:
-        passes = crew.each(lambda _: passes_for(SAMPLE_S, chain.run))[0]
-        samples = crew.samples(lambda _: chain.run(passes), passes * chain.work, SAMPLES)
-    return samples.rate if samples.rates else None
+    load = Load(lambda _, passes: chain.run(passes), amount=chain.work, seconds=SAMPLE_S)
+    with Crew([host.cores()[:1]]) as crew:
+        samples = crew.samples(load, SAMPLES)
+    return median(samples.rates) if samples.rates else None
 
 
 def _unknown(question: str, why: str) -> Answer:
