@@ -1,0 +1,174 @@
+"""What counters say beside flop, bytes and time: launch shape, occupancy, caches, stalls, clocks.
+
+A fact has a short stable name, a value in a base unit, and the metric it came from.  Percentages
+are as printed: the profiler's own view of its own peak, kept even above 100.
+"""
+
+from collections.abc import Mapping
+
+from roofline.counters.reading import Counters, Reading, first, known
+from roofline.counters.traffic import delivered, requested, useful_shared
+
+_PCT = ".avg.pct_of_peak_sustained_elapsed"
+_ACTIVE = ".avg.pct_of_peak_sustained_active"
+
+# fact -> unit, metric names in order of preference
+NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "grid_size": ("", ("launch__grid_size",)),
+    "block_size": ("", ("launch__block_size",)),
+    "waves": ("", ("launch__waves_per_multiprocessor",)),
+    "sm_count": ("", ("launch__sm_count", "device__attribute_multiprocessor_count")),
+    "registers_per_thread": ("", ("launch__registers_per_thread",)),
+    "shared_per_block": (
+        "B",
+        ("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
+    ),
+    "cluster_size": ("", ("launch__cluster_size",)),
+    "blocks_per_sm_registers": ("", ("launch__occupancy_limit_registers",)),
+    "blocks_per_sm_shared": ("", ("launch__occupancy_limit_shared_mem",)),
+    "blocks_per_sm_warps": ("", ("launch__occupancy_limit_warps",)),
+    "blocks_per_sm_blocks": ("", ("launch__occupancy_limit_blocks",)),
+    "blocks_per_sm_barriers": ("", ("launch__occupancy_limit_barriers",)),
+    "occupancy_theoretical": ("%", ("sm__maximum_warps_per_active_cycle_pct",)),
+    "occupancy_achieved": ("%", (f"sm__warps_active{_ACTIVE}",)),
+    "sm_throughput": ("%", (f"sm__throughput{_PCT}",)),
+    "memory_throughput": ("%", (f"gpu__compute_memory_throughput{_PCT}",)),
+    "dram_throughput": (
+        "%",
+        (
+            f"gpu__dram_throughput{_PCT}",
+            f"dram__throughput{_PCT}",
+            "dram__bytes.sum.pct_of_peak_sustained_elapsed",
+        ),
+    ),
+    "l2_throughput": ("%", (f"lts__throughput{_PCT}", f"lts__t_bytes{_PCT}")),
+    "l1_throughput": ("%", (f"l1tex__throughput{_ACTIVE}", f"l1tex__throughput{_PCT}")),
+    "l1_hit_rate": ("%", ("l1tex__t_sector_hit_rate.pct",)),
+    "l2_hit_rate": ("%", ("lts__t_sector_hit_rate.pct",)),
+    # The fifth generation's pipe is `tc`; its `tensor` is the older instructions' only.
+    "tensor_pipe": (
+        "%",
+        tuple(
+            f"sm__pipe_{pipe}_cycles_active{roll}"
+            for pipe in ("tc", "tensor", "tensor_op_hmma")
+            for roll in (_PCT, _ACTIVE)
+        ),
+    ),
+    "fma_pipe": (
+        "%",
+        tuple(
+            f"sm__{m}{r}"
+            for m in ("pipe_fma_cycles_active", "inst_executed_pipe_fma")
+            for r in (_PCT, _ACTIVE)
+        ),
+    ),
+    "fp64_pipe": ("%", tuple(f"sm__pipe_fp64_cycles_active{r}" for r in (_PCT, _ACTIVE))),
+    "xu_pipe": ("%", tuple(f"sm__inst_executed_pipe_xu{r}" for r in (_PCT, _ACTIVE))),
+    "lsu_pipe": ("%", tuple(f"sm__inst_executed_pipe_lsu{r}" for r in (_PCT, _ACTIVE))),
+    "sm_clock": (
+        "Hz",
+        (
+            "sm__cycles_elapsed.avg.per_second",
+            "smsp__cycles_elapsed.avg.per_second",
+            "gpc__cycles_elapsed.avg.per_second",
+        ),
+    ),
+    "dram_clock": ("Hz", ("dram__cycles_elapsed.avg.per_second",)),
+    "issue_active": ("%", (f"smsp__issue_active{_ACTIVE}", f"sm__issue_active{_ACTIVE}")),
+    "bank_conflicts": ("", ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",)),
+    "local_spilling_requests": ("", ("derived__local_spilling_requests",)),
+    "bytes_used_per_sector_loaded": (
+        "B",
+        ("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio",),
+    ),
+    "bytes_used_per_sector_stored": (
+        "B",
+        ("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio",),
+    ),
+    "tma_loads": ("", ("smsp__sass_inst_executed_op_tma_ld.sum",)),
+    "tma_stores": ("", ("smsp__sass_inst_executed_op_tma_st.sum",)),
+    "replay_passes": ("", ("profiler__replayer_passes",)),
+}
+# fact -> unit, dividend, divisor
+RATIOS: dict[str, tuple[str, str, str]] = {
+    f"sectors_per_request_{what}": (
+        "",
+        f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum",
+        f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
+    )
+    for what, op in (("load", "ld"), ("store", "st"))
+}
+# Warps stalled for one reason, per instruction issued, in three generations of the name.
+STALLS = (
+    ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"),
+    ("smsp__average_warp_latency_issue_stalled_", ".ratio"),
+    ("smsp__average_warp_latency_issue_stalled_", ".pct"),
+)
+_TENSOR_PATH = "sm__ops_path_tensor_src_"
+
+
+def facts(counters: Counters) -> Mapping[str, Reading]:
+    """Every fact these counters hold, by its name."""
+    found: dict[str, Reading] = {}
+    for fact, (unit, names) in NAMES.items():
+        reading = first(counters, ((name, 1, "") for name in names), unit)
+        if reading is not None:
+            found[fact] = reading
+    for fact, (unit, above, below) in RATIOS.items():
+        dividend, divisor = known(counters, above), known(counters, below)
+        if dividend is not None and divisor:
+            found[fact] = Reading(dividend / divisor, unit, f"{above} / {below}")
+    for fact, reading in (
+        ("l2_requested", requested(counters)),
+        ("l2_delivered", delivered(counters)),
+        ("shared_useful", useful_shared(counters)),
+    ):
+        if reading is not None:
+            found[fact] = reading
+    found |= _stalls(counters)
+    found |= _tensor_paths(counters)
+    return {fact: _marked(reading) for fact, reading in found.items()}
+
+
+def stall(name: str) -> str | None:
+    """The reason named by a stall metric, such as ``long_scoreboard``."""
+    for start, end in STALLS:
+        if name.startswith(start) and name.endswith(end):
+            return name[len(start) : -len(end)]
+    return None
+
+
+def _stalls(counters: Counters) -> dict[str, Reading]:
+    found: dict[str, Reading] = {}
+    for start, end in STALLS:
+        for name, value in counters.items():
+            if name.startswith(start) and name.endswith(end) and value >= 0:
+                fact = f"stall_{name[len(start) : -len(end)]}"
+                found.setdefault(fact, Reading(value, "%" if end == ".pct" else "", name))
+    return found
+
+
+def _tensor_paths(counters: Counters) -> dict[str, Reading]:
+    """How busy each tensor path was, against the dense peak where the profiler gives it.
+
+    The percentage of a name without sparsity is against the sparse peak, half of it at most.
+    """
+    found: dict[str, Reading] = {}
+    for name, value in counters.items():
+        if not (name.startswith(_TENSOR_PATH) and name.endswith(_PCT)) or value < 0:
+            continue
+        path = name[len(_TENSOR_PATH) : -len(_PCT)]
+        dense = path.endswith("_sparsity_off")
+        path = path.removesuffix("_sparsity_off")
+        if path.endswith("_sparsity_on") or not value:
+            continue
+        fact = f"tensor_{path}"
+        if dense or fact not in found:
+            found[fact] = Reading(value, "%", name)
+    return found
+
+
+def _marked(reading: Reading) -> Reading:
+    if reading.unit != "%" or reading.value <= 100:
+        return reading
+    return Reading(reading.value, "%", reading.source, "above 100 %", reading.exactness)

@@ -1,0 +1,126 @@
+"""Nsight Compute exports: ``ncu --csv`` of any page, and ``.ncu-rep`` through the user's ``ncu``.
+
+Reads    raw page (one row a launch), details page and ``--print-summary`` (one row a metric);
+         auto-scaled and base units; UTF-8 and UTF-16, BOM, any line ends; NVTX ranges as modules;
+         several tables and several files of the same launches.
+Skips    rules and metrics that mean nothing here (counted), the profiled program's own output.
+Keeps    ==ERROR== lines: the kernels they name are gaps of the run.
+Units    byte, second, hertz, counts in the run; Kbyte is 1000.
+Unknown  what the caches held and how the clocks were governed, unless the user says so: the
+         profiler flushes and locks by default and its export does not tell.
+Spec     Nsight Compute CLI, "CSV and page output"; metric names by chip, "Metrics Reference".
+"""
+
+from collections.abc import Sequence
+
+from roofline.errors import BadInput
+from roofline.importers.format import DAMAGE, Format, Options, Source
+from roofline.importers.ncu import report
+from roofline.importers.ncu.convert import Notes, convert
+from roofline.importers.ncu.device import device_of
+from roofline.importers.ncu.number import decimal_mark
+from roofline.importers.ncu.pages import Launches, wanted
+from roofline.importers.ncu.private import scrubbed
+from roofline.importers.ncu.text import Text, decoded, parse
+from roofline.measurement import CacheState, ClockState
+from roofline.runfile import Recorder, Run
+
+PERMISSION = "ERR_NVGPUCTRPERM"
+CURE = (
+    "this user may not read GPU counters: run as root, in a container with "
+    "--cap-add=SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0 "
+    "(https://developer.nvidia.com/ERR_NVGPUCTRPERM)"
+)
+
+# Beside a kernel's name: a metric, or the column of metrics.
+_WORDS = (
+    b"Metric Name",
+    b"gpu__",
+    b"sm__",
+    b"smsp__",
+    b"dram__",
+    b"lts__",
+    b"l1tex__",
+    b"launch__",
+)
+
+
+def recognises(head: bytes) -> bool:
+    """By the column names of any page, the profiler's own lines, or a report's first bytes."""
+    if report.recognises(head):
+        return True
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head.replace(b"\0", b"")
+    if any(mark in head for mark in (b"==PROF==", b"==ERROR==", b"==WARNING== No kernels")):
+        return True
+    return b"Kernel Name" in head and any(word in head for word in _WORDS)
+
+
+def load(sources: Sequence[Source], options: Options) -> Run:
+    """One run from the pages of one profiling session, in one file or several."""
+    launches = Launches()
+    notes = Notes()
+    skipped = noise = short = 0
+    for source in sources:
+        text = _read(source)
+        for table in text.tables:
+            launches.add(table)
+            skipped += table.left_out
+        noise += text.noise
+        short += text.short
+        keep = (lambda line: line) if options.keep_private else scrubbed
+        notes.errors += [keep(line) for line in text.errors]
+        notes.warnings += [f"Nsight Compute: {keep(line)}" for line in text.warnings]
+    if not launches.found:
+        raise BadInput(_nothing([s.name for s in sources], notes))
+    mark = options.decimal or decimal_mark(launches.cells(), sources[0].name)
+    notes.warnings += _skipped(skipped, len(launches.unnamed), noise, short)
+    return convert(
+        launches.found,
+        mark,
+        recorder=Recorder(
+            tool="Nsight Compute",
+            program=sources[0].name,
+            recorded_at="",
+            timer="gpu__time_duration of one pass of each launch",
+            cache=(options.ncu_cache or CacheState.UNKNOWN).value,
+            clock=(options.ncu_clock or ClockState.UNKNOWN).value,
+        ),
+        device=device_of(launches, options.device, mark),
+        notes=notes,
+    )
+
+
+def _read(source: Source) -> Text:
+    if report.recognises(source.head):
+        return parse(report.exported(source.path), wanted)
+    with source.open() as stream:
+        try:
+            return parse(decoded(stream, source.head), wanted)
+        except DAMAGE as error:
+            raise BadInput(f"{source.name} is damaged: {error}") from None
+
+
+def _skipped(columns: int, names: int, noise: int, short: int) -> list[str]:
+    found = []
+    if columns:
+        found.append(f"{columns} columns of metrics were not read: nothing here uses them")
+    if names:
+        found.append(f"{names} kinds of rows of the details page were not read")
+    if noise:
+        found.append(f"{noise} lines are not the profiler's: the program's own output")
+    if short:
+        found.append(f"{short} rows were cut short and left out")
+    return found
+
+
+def _nothing(files: Sequence[str], notes: Notes) -> str:
+    said = [*notes.errors, *(w.removeprefix("Nsight Compute: ") for w in notes.warnings)]
+    name = ", ".join(files)
+    if any(PERMISSION in line for line in said):
+        return f"{name}: no kernel was profiled: {CURE}"
+    reason = "; ".join(dict.fromkeys(said)) or "the export has no rows"
+    return f"{name}: no kernel was profiled: {reason}"
+
+
+FORMAT = Format(name="Nsight Compute export", recognises=recognises, load=load)

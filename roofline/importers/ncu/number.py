@@ -1,0 +1,157 @@
+"""Numbers as Nsight Compute prints them: grouped digits, two locales, scaled units.
+
+``K``, ``M``, ``G``, ``T`` are powers of 1000 (Kbyte is 1000 bytes).  ``n/a``, empty, ``no data``
+and ``nan`` are unknown.  Base units come out: byte, second, hertz, counts; percent as printed.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from roofline.errors import BadInput
+
+Mark = Literal[".", ","]
+
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
+_SPACES = str.maketrans("", "", " '\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}")
+_SEPARATED = re.compile(r"[+-]?(\d+)([.,])(\d+)(?:[eE][+-]?\d+)?")
+SURE = 20  # so many unambiguous cells of one mark outweigh one of the other
+MOST_PERCENT = 1000.0  # a percentage above this says that a separator was read the wrong way
+
+_PREFIXES = {"": 1.0, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_SECONDS = {
+    "second": 1.0, "s": 1.0, "sec": 1.0,
+    "msecond": 1e3, "ms": 1e3, "msec": 1e3,
+    "usecond": 1e6, "us": 1e6, "usec": 1e6, "\N{MICRO SIGN}s": 1e6,
+    "nsecond": 1e9, "ns": 1e9, "nsec": 1e9,
+}  # fmt: skip
+_COUNTED = (
+    "byte", "inst", "cycle", "sector", "request", "warp", "block", "thread", "register", "pass",
+    "wavefront", "cluster", "SM", "op", "ops", "flop", "FLOP", "instruction", "count",
+)  # fmt: skip
+_PLAIN = re.compile(rf"(?P<prefix>[KkMGTP]?)(?P<word>{'|'.join(_COUNTED)})s?")
+_HERTZ = re.compile(r"(?P<prefix>[KkMGT]?)[Hh]z")
+_PERCENT = ("%", "percent", "pct")
+
+
+def scale(unit: str) -> tuple[float, float] | None:
+    """Multiplier and divisor that turn a number in `unit` into base units; None is not known.
+
+    Two exact powers of ten, so that a value is rounded once.
+
+    >>> scale("Mbyte"), scale("us"), scale("Gbyte/s"), scale("cycle/nsecond"), scale("%")
+    ((1000000.0, 1.0), (1.0, 1000000.0), (1000000000.0, 1.0), (1000000000.0, 1.0), (1.0, 1.0))
+    """
+    above, _, below = unit.strip().partition("/")
+    dividend = _one(above)
+    divisor = _one(below) if below else (1.0, 1.0)
+    if dividend is None or divisor is None:
+        return None
+    times, over = dividend[0] * divisor[1], dividend[1] * divisor[0]
+    return (times / over, 1.0) if times >= over else (1.0, over / times)
+
+
+def _one(word: str) -> tuple[float, float] | None:
+    word = word.strip()
+    if word in _SECONDS:
+        return 1.0, _SECONDS[word]
+    if not word or word in _PERCENT:
+        return 1.0, 1.0
+    match = _PLAIN.fullmatch(word) or _HERTZ.fullmatch(word)
+    return None if match is None else (_PREFIXES[match["prefix"]], 1.0)
+
+
+def number(text: str, mark: Mark) -> float | None:
+    """The number in a cell, given the file's decimal mark; None where there is none.
+
+    >>> number("5,318,969,728.00", "."), number("27.595.520", ","), number("n/a", ".")
+    (5318969728.0, 27595520.0, None)
+    """
+    plain = text.replace(",", "") if mark == "." else text.replace(".", "").replace(",", ".")
+    try:
+        value = float(plain)
+    except ValueError:
+        value = _first(text, mark)
+    return value if math.isfinite(value) else None
+
+
+def _first(text: str, mark: Mark) -> float:
+    """The first number of a cell that holds more, such as ``12 (3; 4; 5)``; NaN without one."""
+    head = text.partition("(")[0].translate(_SPACES).rstrip("%")
+    if not _NUMBER.fullmatch(head):
+        return math.nan
+    plain = head.replace(",", "") if mark == "." else head.replace(".", "").replace(",", ".")
+    try:
+        return float(plain)
+    except ValueError:
+        return math.nan
+
+
+def evidence(text: str) -> Mark | None:
+    """The decimal mark that a cell gives away; None where it could be either.
+
+    >>> evidence("402,339.36"), evidence("27.595.520"), evidence("65,77"), evidence("1,024")
+    ('.', ',', ',', None)
+    """
+    text = text.translate(_SPACES)
+    if not _NUMBER.fullmatch(text):
+        return None
+    commas, points = text.count(","), text.count(".")
+    if commas and points:
+        return "." if text.rfind(".") > text.rfind(",") else ","
+    if commas > 1 or points > 1:
+        return "." if commas else ","
+    match = _SEPARATED.fullmatch(text)
+    if match is None:
+        return None
+    whole, separator, rest = match.groups()
+    grouped = len(rest) == 3 and len(whole) <= 3 and not whole.startswith("0")
+    mark: Mark = "." if separator == "." else ","
+    return None if grouped else mark
+
+
+# (metric name, unit, cell)
+Cell = tuple[str, str, str]
+
+
+def decimal_mark(cells: Iterable[Cell], file: str) -> Mark:
+    """The decimal mark of a file: from unambiguous cells, else from what numbers can be.
+
+    Raises BadInput where both readings are possible.
+    """
+    votes: dict[Mark, int] = {".": 0, ",": 0}
+    unsure: list[Cell] = []
+    for cell in cells:
+        mark = evidence(cell[2])
+        if mark is not None:
+            votes[mark] += 1
+        elif _SEPARATED.fullmatch(cell[2].translate(_SPACES)):
+            unsure.append(cell)
+    if max(votes.values()) > SURE * min(votes.values()):
+        return max(votes, key=lambda mark: votes[mark])
+    if not unsure and not any(votes.values()):
+        return "."
+    left: list[Mark] = [m for m in votes if not any(_implausible(c, m) for c in unsure)]
+    if len(left) == 1 and not any(votes.values()):
+        return left[0]
+    example = unsure[0][2] if unsure else "its numbers"
+    raise BadInput(
+        f"{file}: {example} can be read with a decimal point or a decimal comma; "
+        "say which with --decimal . or --decimal ,"
+    )
+
+
+def _implausible(cell: Cell, mark: Mark) -> bool:
+    """Whether a cell cannot mean what it would under `mark`: a broken count, a huge percentage."""
+    name, unit, text = cell
+    value = number(text, mark)
+    if value is None:
+        return False
+    if unit in _PERCENT:
+        return value > MOST_PERCENT
+    whole = name.endswith(".sum") or name.startswith(("launch__", "device__attribute_"))
+    return whole and unit in _WHOLE and not value.is_integer()
+
+
+_WHOLE = ("", "inst", "sector", "byte", "request", "thread", "register/thread", "SM", "ns")

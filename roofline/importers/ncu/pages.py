@@ -1,0 +1,197 @@
+"""From tables to launches: the raw page, the details page and the summary page.
+
+raw      one row a launch, one column a metric, a row of units below the header
+details  one row a metric of a launch
+summary  one row a metric of all launches of a kernel: minimum, maximum, average
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from roofline.counters import needed
+from roofline.importers.ncu import names
+from roofline.importers.ncu.number import Cell, Mark, number, scale
+from roofline.importers.ncu.text import AVERAGE, KERNEL, METRIC, UNIT, VALUE, Table
+
+# Columns that say which launch a row is of; everything else is a metric or is left out.
+IDENTITY = (
+    "ID", "Process ID", "Process Name", KERNEL, "Stream", "Block Size", "Grid Size", "Device",
+    "CC", "Invocations", "Section Name",
+)  # fmt: skip
+NVTX = "Push/Pop_Range"
+FEW = 100  # a table of so few metrics was asked for by name: all are kept
+_UNIT_IN_NAME = re.compile(r"(?P<name>\S+__\S+) \((?P<unit>[^)]*)\)")
+_RANGE = re.compile(r'"*<?[^":]*>?:(?P<name>[^":]*):')
+_DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?(?:x\((.*)\))?")
+DEVICE_NAME = "device__attribute_display_name"
+# Without a row of units a file was printed in base units, of which the profiler's time is this.
+BASE_UNITS = {"gpu__time_duration": "nsecond", "gpu__time_active": "nsecond"}
+
+
+@dataclass(slots=True)
+class Launch:
+    """One profiled launch, its cells still as text."""
+
+    kernel: str
+    process: str = ""
+    stream: str = ""
+    block: str = ""
+    grid: str = ""
+    cc: str = ""
+    nvtx: str = ""
+    invocations: int = 1  # a summary stands for several
+    cells: dict[str, tuple[str, str]] = field(default_factory=dict)  # metric -> value, unit
+    pages: set[str] = field(default_factory=set)
+
+    def counters(self, mark: Mark, unread: dict[str, str]) -> dict[str, float]:
+        """Values in base units; metrics of an unknown unit go into `unread` with that unit."""
+        found: dict[str, float] = {}
+        for metric, (text, unit) in self.cells.items():
+            scaled = scale(unit)
+            value = number(text, mark)
+            if value is None:
+                continue
+            if scaled is None:
+                unread[metric] = unit
+                continue
+            found[metric] = value * scaled[0] / scaled[1]
+        return found
+
+
+def wanted(header: Sequence[str]) -> list[int]:
+    """Positions of the columns to keep: the launch, its ranges, metrics that mean something."""
+    metrics = [at for at, name in enumerate(header) if "__" in name]
+    keep_all = len(metrics) <= FEW
+    return [
+        at
+        for at, name in enumerate(header)
+        if name in (*IDENTITY, METRIC, UNIT, VALUE, AVERAGE)
+        or NVTX in name
+        or name == DEVICE_NAME
+        or ("__" in name and (keep_all or needed(_plain(name)[0])))
+    ]
+
+
+def _plain(name: str) -> tuple[str, str]:
+    """Metric name and unit of a column head such as ``sm__cycles_elapsed.avg (cycle)``."""
+    match = _UNIT_IN_NAME.fullmatch(name)
+    return (match["name"], match["unit"]) if match else (name, "")
+
+
+class Launches:
+    """Launches in the order met; pages of one file or of several that show the same are merged."""
+
+    def __init__(self) -> None:
+        self.found: list[Launch] = []
+        self.repeats = 0  # rows of rules and headings, which hold no metric
+        self.unnamed: set[str] = set()  # rows of the details page with no meaning here
+        self._by_key: dict[tuple[str, str, str], Launch] = {}
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell, for telling the locale by."""
+        for launch in self.found:
+            for metric, (text, unit) in launch.cells.items():
+                yield metric, unit, text
+
+    def add(self, table: Table) -> None:
+        """Take in one table of any page."""
+        if METRIC in table.header:
+            self._long(table)
+        else:
+            self._wide(table)
+
+    def _wide(self, table: Table) -> None:
+        at = {name: position for position, name in enumerate(table.header)}
+        columns = [(i, *_plain(n)) for i, n in enumerate(table.header) if "__" in n]
+        rows: Iterable[tuple[str, ...]] = table.rows
+        units = {name: unit or _base_unit(name) for _, name, unit in columns}
+        if table.rows and not table.rows[0][at[KERNEL]] and not _cell(table.rows[0], at, "ID"):
+            units = {name: table.rows[0][i].strip() for i, name, _ in columns}
+            rows = table.rows[1:]
+        mine: dict[tuple[str, str, str], Launch] = {}
+        for row in rows:
+            key = _key(row, at)
+            launch = self._launch(row, at, key, "raw", mine, again=key in mine)
+            launch.cells.update((name, (row[i], units[name])) for i, name, _ in columns if row[i])
+
+    def _long(self, table: Table) -> None:
+        at = {name: position for position, name in enumerate(table.header)}
+        value = at[VALUE] if VALUE in at else at[AVERAGE]
+        page = "details" if VALUE in at else "summary"
+        mine: dict[tuple[str, str, str], Launch] = {}
+        key = ("", "", "")
+        for row in table.rows:
+            if row[at[KERNEL]] or _cell(row, at, "ID"):
+                key = _key(row, at)
+            unit = _cell(row, at, UNIT).strip()
+            name = row[at[METRIC]]
+            metric = names.metric(name, unit)
+            if metric is None:
+                self.unnamed |= {name} if name else set()
+                self.repeats += not name
+                continue
+            again = key in mine and metric in mine[key].cells and not _cell(row, at, "ID")
+            launch = self._launch(row, at, key, page, mine, again)
+            if "__" in name:
+                launch.cells[metric] = (row[value], unit)
+            else:
+                launch.cells.setdefault(metric, (row[value], unit))
+
+    def _launch(
+        self,
+        row: tuple[str, ...],
+        at: dict[str, int],
+        key: tuple[str, str, str],
+        page: str,
+        mine: dict[tuple[str, str, str], Launch],
+        again: bool,
+    ) -> Launch:
+        """The launch of a row: of this table, of another page of the same launch, or a new one."""
+        if key in mine and not again:
+            return mine[key]
+        known = self._by_key.get(key)
+        if known is not None and page not in known.pages and not again:
+            known.pages.add(page)
+            mine[key] = known
+            return known
+        nvtx = next((row[i] for name, i in at.items() if NVTX in name), "")
+        launch = Launch(
+            kernel=row[at[KERNEL]],
+            process=_cell(row, at, "Process Name"),
+            stream=_cell(row, at, "Stream"),
+            block=_cell(row, at, "Block Size"),
+            grid=_cell(row, at, "Grid Size"),
+            cc=_cell(row, at, "CC"),
+            nvtx=".".join(part for part in _RANGE.findall(nvtx) if part),
+            invocations=_whole(_cell(row, at, "Invocations")) or 1,
+            pages={page},
+        )
+        self.found.append(launch)
+        self._by_key[key] = mine[key] = launch
+        return launch
+
+
+def dimensions(text: str) -> tuple[int, int, int] | None:
+    """``(32, 4, 1)`` as numbers."""
+    match = _DIMENSIONS.match(text)
+    return None if match is None else (int(match[1]), int(match[2]), int(match[3]))
+
+
+def _key(row: tuple[str, ...], at: dict[str, int]) -> tuple[str, str, str]:
+    which = _cell(row, at, "ID") or _cell(row, at, "Grid Size") + _cell(row, at, "Block Size")
+    return _cell(row, at, "Process ID"), which, row[at[KERNEL]]
+
+
+def _cell(row: tuple[str, ...], at: dict[str, int], name: str) -> str:
+    position = at.get(name)
+    return "" if position is None else row[position]
+
+
+def _whole(text: str) -> int | None:
+    digits = text.replace(",", "").replace(".", "")
+    return int(digits) if digits.isdigit() and len(digits) < 12 else None
+
+
+def _base_unit(name: str) -> str:
+    return BASE_UNITS.get(name.partition(".")[0], "")
