@@ -1,5 +1,6 @@
 """The answer in two plain sentences: how far from the roof, and what to do first."""
 
+import re
 from collections.abc import Sequence
 
 from roofline.diagnosis.rule import Finding
@@ -33,10 +34,8 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
     doubts = [f for f in findings if f.doubt_s is not None]
     if advice:
         first = advice[0]
-        return (
-            f"First: {first.claim}; {first.next_step.split(';')[0]} "
-            f"(saves at most {show(first.saves_s or 0.0, 's')} a step)."
-        )
+        todo = re.split(r"[:;]", first.next_step, maxsplit=1)[0]
+        return f"First, {todo}: {first.claim}; at most {show(first.saves_s or 0.0, 's')} to win."
     if doubts:
         return f"First settle a doubt about the model: {doubts[0].claim}."
     if program.whole.roof_s is None:

@@ -15,18 +15,30 @@ FRESH = 0.5  # assumed: from this share of an output's pages faulted, its memory
 
 def excess_passes(program: Program) -> Iterator[Finding]:
     """RF101: neighbouring operators pass over the same data again and again."""
-    step_bytes = sum(chain.moved * chain.count for chain in program.chains)
-    for chain in program.chains:
-        if chain.passes < PASSES * chain.least_passes or not _worth(program, chain, step_bytes):
-            continue
+    for chain in worth_chains(program):
         yield _excess(program, chain)
+
+
+def worth_chains(program: Program) -> list[Chain]:
+    """Chains whose fusion could be noticed: by time where it is known, else by bytes."""
+    busy_s, steps = program.whole.busy_s, program.conditions.steps
+    all_bytes = sum(chain.moved * chain.count for chain in program.chains)
+
+    def worth(chain: Chain) -> bool:
+        if chain.passes < PASSES * chain.least_passes:
+            return False
+        if chain.saves_s is not None and busy_s:
+            return chain.saves_s / steps >= WORTH * busy_s
+        return (chain.moved - chain.least) * chain.count >= WORTH * all_bytes
+
+    return [chain for chain in program.chains if worth(chain)]
 
 
 def _excess(program: Program, chain: Chain) -> Finding:
     steps = program.conditions.steps
     calls, where = len(chain.names), f" in {chain.module}" if chain.module else ""
-    saves_s = None if chain.saves_s is None else chain.saves_s / steps
-    times = f", {chain.count / steps:g} times a step" if chain.count != steps else ""
+    per_step = chain.count / steps
+    times = f", {per_step:g} times a step" if per_step != 1 else ""
     return Finding(
         code="RF101",
         item=_short(chain.names),
@@ -39,13 +51,27 @@ def _excess(program: Program, chain: Chain) -> Finding:
             f"{show(chain.moved, 'B')} by formula against {show(chain.least, 'B')} that enter "
             f"or leave: {chain.moved / chain.least:.1f} times",
             _on_roof(chain),
+            *_prediction(chain, steps),
         ),
         next_step=(
             "fuse them: torch.compile this function, or call a fused operator "
             "(F.layer_norm, F.rms_norm, F.softmax, ...)"
         ),
-        saves_s=saves_s,
+        saves_s=None if chain.saves_s is None else chain.saves_s / steps,
+        now_s=None if chain.measured_s is None else chain.measured_s / steps,
+        then_s=None if (then_s := chain.then_s) is None else (then_s[0] / steps, then_s[1] / steps),
         wrong_if="a fused version moves as many bytes, or takes as long",
+    )
+
+
+def _prediction(chain: Chain, steps: int) -> Iterator[str]:
+    if chain.measured_s is None or chain.then_s is None or chain.least_s is None:
+        return
+    low_s, high_s = chain.then_s
+    yield (
+        f"fused: {show(chain.measured_s / steps, 's')} -> {show(chain.least_s / steps, 's')} "
+        f"a step at the ceiling ({show(low_s / steps, 's')} to {show(high_s / steps, 's')} "
+        f"within its interval), at most {chain.measured_s / chain.least_s:.1f} times as fast"
     )
 
 
@@ -55,8 +81,9 @@ def _on_roof(chain: Chain) -> str:
         return "how near its operators are to their roofs is not known"
     if not chain.at_roof:
         return f"none of its {calls} operators is near its roof: each could be faster by itself too"
+    near = f"{chain.at_roof} of its {calls} operators {'is' if chain.at_roof == 1 else 'are'}"
     return (
-        f"{chain.at_roof} of its {calls} operators are at {NEAR:.0%} of their roof or more: "
+        f"{near} at {NEAR:.0%} of the roof or more: "
         "making each faster gains little there, moving less gains most"
     )
 
@@ -91,46 +118,65 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
 
 def fresh_memory(program: Program) -> Iterator[Finding]:
     """RF103: outputs land in memory the kernel has to hand out and clear first."""
-    for item in program.by("operator"):
-        ledger, faults = item.ledger, item.page_faults
-        if ledger is None or not faults or item.lost_s is None or not _visible(program, item):
-            continue
-        written = sum(e.amount for e in ledger.entries if e.access == "write")
-        if not written or faults * PAGE < FRESH * written:
-            continue
-        yield Finding(
-            code="RF103",
-            item=item.name,
-            claim=(
-                f"{item.name} writes into memory it has just been given: the system clears "
-                f"{show(faults * PAGE / item.calls, 'B')} for it in each call"
-            ),
-            evidence=(
-                f"{faults / item.calls:.0f} page faults a call, "
-                f"{faults * PAGE / written:.0%} of the bytes it writes ({PAGE} B a page)",
-                f"{show(item.lost_s / item.steps, 's')} a step beyond its roof time",
-            ),
-            next_step=(
-                "reuse memory: write in place or to out=, keep buffers between steps, or preload "
-                "an allocator that keeps freed memory (jemalloc, tcmalloc)"
-            ),
-            saves_s=None,
-            wrong_if="the same call with out= a buffer already in use takes as long",
-        )
+    fresh = [item for item in program.by("operator") if _fresh(item, program)]
+    if not fresh:
+        return
+    steps = program.conditions.steps
+    costs = [cost for item in fresh if (cost := faults_s(item, program)) is not None]
+    cost_s = sum(costs) / steps if costs else None
+    faults = sum(item.page_faults or 0 for item in fresh)
+    price = "" if cost_s is None else f", {show(cost_s, 's')} at this machine's cost of a fault"
+    yield Finding(
+        code="RF103",
+        item="",
+        claim=(
+            f"{len(fresh)} operator{'s write' if len(fresh) > 1 else ' writes'} into memory just "
+            f"handed out: the system clears {show(faults * PAGE / steps, 'B')} a step for them"
+        ),
+        evidence=(
+            *(_faulting(item) for item in fresh[:5]),
+            f"{faults / steps:.0f} page faults of {PAGE} B a step{price}",
+        ),
+        next_step=(
+            "reuse memory: write in place or to out=, keep buffers between steps, or preload "
+            "an allocator that keeps freed memory (jemalloc, tcmalloc)"
+        ),
+        saves_s=cost_s,
+        wrong_if="the same calls with out= a buffer already in use take as long",
+    )
+
+
+def faults_s(item: Item, program: Program) -> float | None:
+    """What the page faults of an item cost, at the measured cost of one; None is not known."""
+    cost = program.device.fact("page_fault") if program.device else None
+    if cost is None or item.page_faults is None or not isinstance(cost.value, float):
+        return None
+    return item.page_faults * cost.value
+
+
+def _fresh(item: Item, program: Program) -> bool:
+    written = _written(item)
+    faulted = (item.page_faults or 0) * PAGE
+    return bool(written) and faulted >= FRESH * written and _visible(program, item)
+
+
+def _written(item: Item) -> int:
+    entries = item.ledger.entries if item.ledger else ()
+    return sum(e.amount for e in entries if e.access == "write")
+
+
+def _faulting(item: Item) -> str:
+    share = (item.page_faults or 0) * PAGE / _written(item)
+    return (
+        f"{item.name}: {(item.page_faults or 0) / item.calls:.0f} faults a call, "
+        f"{share:.0%} of the bytes it writes"
+    )
 
 
 def _visible(program: Program, item: Item) -> bool:
     """Whether the item takes a share of the step that anyone would notice."""
     busy_s = program.whole.busy_s
     return bool(busy_s and item.measured_s and item.measured_s / item.steps >= WORTH * busy_s)
-
-
-def _worth(program: Program, chain: Chain, step_bytes: int) -> bool:
-    """By time where it is known, else by bytes."""
-    busy_s = program.whole.busy_s
-    if chain.saves_s is not None and busy_s:
-        return chain.saves_s / program.conditions.steps >= WORTH * busy_s
-    return (chain.moved - chain.least) * chain.count >= WORTH * step_bytes
 
 
 def _short(names: tuple[str, ...], limit: int = 4) -> str:

@@ -14,6 +14,8 @@ class Finding:
     next_step: str
     wrong_if: str  # the observation that would refute the claim
     saves_s: float | None = None  # a step, at most; None is not known
+    now_s: float | None = None  # a step's measured time of what the advice would change
+    then_s: tuple[float, float] | None = None  # the same afterwards, least and most, by the model
     doubt_s: float | None = (
         None  # of a sanity finding: a step's measured time that it puts in doubt
     )

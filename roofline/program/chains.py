@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from roofline import ops
 from roofline.call import Tensor
+from roofline.device import Ceiling
 from roofline.program.placed import Placed
 from roofline.program.timing import Timed
 
@@ -29,6 +30,7 @@ class Chain:
     widest: int  # B of its largest tensor
     measured_s: float | None  # of all `count` together
     least_s: float | None  # of all `count` together: `least` at the ceiling of its own boundary
+    then_s: tuple[float, float] | None  # the same within the ceiling's interval
     at_roof: int | None  # calls of one chain that run at NEAR of their roof; None is not known
     signatures: tuple[int, ...]
 
@@ -110,9 +112,18 @@ def _chain(placed: Placed, groups: Sequence[Sequence[Timed]], last_read: dict[in
         widest=max(tensor.nbytes for tensor in tensors),
         measured_s=measured_s,
         least_s=None if ceiling is None else least * len(groups) / ceiling.rate,
+        then_s=None if ceiling is None else _interval(least * len(groups), ceiling),
         at_roof=_at_roof(placed, groups),
         signatures=tuple(e.signature for e in first),
     )
+
+
+def _interval(amount: int, ceiling: Ceiling) -> tuple[float, float]:
+    """Least and most time for `amount` bytes within the interval of the ceiling."""
+    spread = ceiling.provenance.spread
+    low = spread.low if spread and spread.low else ceiling.rate
+    high = spread.high if spread and spread.high else ceiling.rate
+    return amount / high, amount / low
 
 
 def _least(placed: Placed, group: Sequence[Timed], last_read: dict[int, int]) -> int:

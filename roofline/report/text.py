@@ -11,17 +11,19 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 ROWS = 15
 FINDINGS = 5
+FIXED = 62  # columns that the numbers and the binding resource take
+LEGIBLE = 12  # columns below which shapes are left out
 
 
 def print_document(
     document: Document, console: "Console", *, rows: int = ROWS, findings: int = FINDINGS
 ) -> None:
     """Print a placement document of a run."""
-    for block in _blocks(document, rows, findings):
+    for block in _blocks(document, rows, findings, console.width):
         console.print(block)
 
 
-def _blocks(document: Document, rows: int, findings: int) -> Iterable["RenderableType"]:
+def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterable["RenderableType"]:
     from rich.text import Text
 
     yield Text(_coverage(document))
@@ -29,7 +31,7 @@ def _blocks(document: Document, rows: int, findings: int) -> Iterable["Renderabl
     for sentence in document["answer"]:
         yield Text(sentence)
     yield Text("")
-    yield _table(document["items"], rows)
+    yield _table(document["items"], rows, width)
     if note := _notes(document, rows):
         yield Text(note, style="dim")
     yield from _findings(document["findings"], findings)
@@ -56,17 +58,21 @@ def _times(document: Document, recorder: Document | None) -> str:
     return f"{steps}, caches {recorder['cache']}, clocks {recorder['clock']}"
 
 
-def _table(items: Sequence[Document], rows: int) -> "RenderableType":
+def _table(items: Sequence[Document], rows: int, width: int) -> "RenderableType":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("operator", overflow="ellipsis", no_wrap=True, min_width=14, max_width=26)
-    table.add_column("shapes", overflow="ellipsis", no_wrap=True, max_width=40, style="dim")
+    name_width = min(26, width - FIXED)
+    shapes_width = width - FIXED - name_width - 2
+    table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=name_width)
+    if shapes_width >= LEGIBLE:
+        table.add_column("shapes", overflow="ellipsis", no_wrap=True, max_width=shapes_width)
     for name in ("calls", "time", "roof", "lost", "of roof"):
-        table.add_column(name, justify="right", no_wrap=True, min_width=7)
-    table.add_column("bound by", no_wrap=True, min_width=11)
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bound by", no_wrap=True)
     for item in items[:rows]:
-        table.add_row(*_cells(item))
+        name, shapes, *rest = _cells(item)
+        table.add_row(name, *([shapes] if shapes_width >= LEGIBLE else []), *rest)
     return table
 
 

@@ -1,12 +1,15 @@
 """Each finding: what fires it, what its numbers are, and what keeps it silent."""
 
+from dataclasses import replace
+
 import pytest
 
 from roofline import ops
-from roofline.device import DRAM, Ceiling, Variant
+from roofline.device import DRAM, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
 from roofline.program import read, single
+from roofline.provenance import spread
 from roofline.work import Entry, algorithmic
 from tests.roofs import roof
 from tests.runs import MEASURED, Script, call, device, tensor
@@ -120,6 +123,31 @@ def test_results_used_later_are_not_saved():
     assert "need 3.0" in finding.claim
 
 
+def test_sizes_of_one_operator_are_one_finding_and_what_makes_data_is_left_out():
+    half = call("aten::mm", tensor(500, 1000), X, out=tensor(500, 1000))  # 10 ms
+    script = Script().add(MM, 100_000).add(half, 50_000)
+    script.add(call("aten::randn", (1000, 1000), None, None, None, None, out=X), 100_000)
+    finding = only(read(script.end_step().run()), "RF201")
+
+    assert "aten::mm in 2 sizes reaches 20%" in finding.claim
+    assert finding.saves_s == pytest.approx(120e-3)
+    assert (finding.now_s, finding.then_s) == (
+        pytest.approx(150e-3), (pytest.approx(30e-3), pytest.approx(150e-3)),
+    )  # fmt: skip
+
+
+def test_a_chain_says_what_fusing_it_would_take():
+    """4.004 MB in and out at 10 GB/s: 0.4004 ms; with 9 to 12 GB/s 0.334 to 0.445 ms."""
+    wide = replace(MEASURED, spread=spread([9e9, 9e9, 9.5e9, 1e10, 1.1e10, 1.2e10, 1.2e10]))
+    noisy = Ceiling(resource=DRAM, rate=10e9, provenance=wide)
+    toy = replace(device(), ceilings=(*(c for c in device().ceilings if c.resource != DRAM), noisy))
+    finding = only(read(layer_norm(Script()).end_step().run(on=toy)), "RF101")
+
+    assert finding.now_s == pytest.approx(3.2e-3)
+    assert finding.then_s == (pytest.approx(4.004e6 / 1.2e10), pytest.approx(4.004e6 / 9e9))
+    assert "3.20 ms -> 400 us a step at the ceiling (334 us to 445 us" in finding.evidence[3]
+
+
 def test_a_matrix_product_and_unrelated_data_break_a_chain():
     script = (
         Script().add(RELU, 900, reads=(1,), writes=(2,)).add(MM, 20_500, reads=(2, 2), writes=(3,))
@@ -141,12 +169,28 @@ def test_fresh_memory():
     """4 MB written with 977 faults of 4096 B: 4.001792 MB, 100 %."""
     finding = only(read(Script().add(RELU, 2_000, page_faults=977).end_step().run()), "RF103")
 
-    assert "the system clears 4.00 MB for it in each call" in finding.claim
-    assert (
-        finding.evidence[0] == "977 page faults a call, 100% of the bytes it writes (4096 B a page)"
+    assert finding.claim == (
+        "1 operator writes into memory just handed out: the system clears 4.00 MB a step for them"
     )
+    assert finding.evidence == (
+        "aten::relu: 977 faults a call, 100% of the bytes it writes",
+        "977 page faults of 4096 B a step",
+    )
+    assert finding.saves_s is None
     assert "RF103" not in codes(read(Script().add(RELU, 2_000, page_faults=100).end_step().run()))
     assert "RF103" not in codes(read(Script().add(RELU, 2_000).end_step().run()))
+
+
+def test_fresh_memory_is_priced_where_a_fault_was_measured_and_explains_the_loss():
+    """977 faults of 1 us: 0.977 ms of the 1.2 ms that relu loses; far below its roof is not said."""
+    cost = Fact(name="page_fault", value=1e-6, unit="s", provenance=MEASURED)
+    toy = replace(device(), facts=(cost,))
+    program = read(Script().add(RELU, 2_000, page_faults=977).end_step().run(on=toy))
+
+    assert only(program, "RF103").saves_s == pytest.approx(0.977e-3)
+    assert codes(program) == ["RF103"]
+    without = read(Script().add(RELU, 2_000, page_faults=0).end_step().run(on=toy))
+    assert codes(without) == ["RF201"]
 
 
 def test_far_below_every_roof():
@@ -155,7 +199,7 @@ def test_far_below_every_roof():
 
     assert "reaches 20% of its nearest roof, vector-fp32" in finding.claim
     assert finding.saves_s == pytest.approx(80e-3)
-    assert "20.0 Gflop/s against 100 Gflop/s" in finding.evidence[0]
+    assert finding.evidence[0].endswith("20.0 Gflop/s of 100 Gflop/s (measured)")
 
 
 def test_overhead_bound():
@@ -193,8 +237,9 @@ def test_the_answer_is_two_sentences():
         "toy.py takes 100 ms for the run; at the roof of Toy CPU its operators would need "
         "20.0 ms, 20% of that."
     )
-    assert what.startswith("First: aten::mm (1000x1000 fp32, 1000x1000 fp32) reaches 20%")
-    assert what.endswith("(saves at most 80.0 ms a step).")
+    assert what.startswith("First, try larger or better aligned sizes")
+    assert "aten::mm (1000x1000 fp32, 1000x1000 fp32) reaches 20%" in what
+    assert what.endswith("at most 80.0 ms to win.")
 
 
 def test_nothing_worth_doing_is_an_answer():
@@ -204,10 +249,6 @@ def test_nothing_worth_doing_is_an_answer():
 
 def test_measured_interval_of_the_ceiling_is_considered():
     """10 % above the median, but within the ceiling's own interval."""
-    from dataclasses import replace
-
-    from roofline.provenance import spread
-
     wide = replace(MEASURED, spread=spread([9e9, 9e9, 9.5e9, 1e10, 1.1e10, 1.2e10, 1.2e10]))
     noisy = Ceiling(resource=DRAM, rate=10e9, provenance=wide, variant=Variant())
     toy = replace(device(), ceilings=(*(c for c in device().ceilings if c.resource != DRAM), noisy))
