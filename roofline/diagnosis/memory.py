@@ -67,11 +67,12 @@ def _excess(program: Program, chain: Chain) -> Finding:
 def _prediction(chain: Chain, steps: int) -> Iterator[str]:
     if chain.measured_s is None or chain.then_s is None or chain.least_s is None:
         return
-    low_s, high_s = chain.then_s
+    low, high = (show(seconds / steps, "s") for seconds in chain.then_s)
+    interval = f" ({low} to {high} within its interval)" if low != high else ""
     yield (
         f"fused: {show(chain.measured_s / steps, 's')} -> {show(chain.least_s / steps, 's')} "
-        f"a step at the ceiling ({show(low_s / steps, 's')} to {show(high_s / steps, 's')} "
-        f"within its interval), at most {chain.measured_s / chain.least_s:.1f} times as fast"
+        f"a step at the ceiling{interval}, "
+        f"at most {chain.measured_s / chain.least_s:.1f} times as fast"
     )
 
 

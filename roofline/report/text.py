@@ -62,7 +62,8 @@ def _table(items: Sequence[Document], rows: int, width: int) -> "RenderableType"
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    name_width = min(26, width - FIXED)
+    longest = max((len(_name(item)) for item in items[:rows]), default=0)
+    name_width = min(26, longest, width - FIXED)
     shapes_width = width - FIXED - name_width - 2
     table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=name_width)
     if shapes_width >= LEGIBLE:
@@ -79,7 +80,7 @@ def _table(items: Sequence[Document], rows: int, width: int) -> "RenderableType"
 def _cells(item: Document) -> tuple[str, ...]:
     calls = item["calls"]
     return (
-        item["name"].removeprefix("aten::"),
+        _name(item),
         item["shapes"] or item["module"],
         f"{calls:.3g}" if isinstance(calls, float) else str(calls),
         seconds(item["measured_s"]) + ("~" if item["too_short"] else ""),
@@ -88,6 +89,11 @@ def _cells(item: Document) -> tuple[str, ...]:
         fraction(item),
         _binding(item),
     )
+
+
+def _name(item: Document) -> str:
+    name: str = item["name"]
+    return name.removeprefix("aten::")
 
 
 def seconds(value: float | None) -> str:
