@@ -11,19 +11,31 @@ from roofline.call import Call
 from roofline.errors import RooflineError
 from roofline.ops import attention as _attention
 from roofline.ops import (
+    collective,
+    contraction,
     conv,
     creation,
     dropout,
     formulas,
+    fourier,
     free,
+    indexing,
+    linalg,
     loss,
+    margin,
     matmul,
     movement,
     norm,
     optimizer,
+    padding,
     pointwise,
+    pooling,
+    quantized,
+    recurrent,
     reduce,
+    resampling,
     sized,
+    sorting,
 )
 from roofline.ops import embedding as _embedding
 from roofline.ops import softmax as _softmax
@@ -34,6 +46,7 @@ from roofline.ops.formulas import Parameter
 from roofline.ops.matmul import bmm, gemm, gemv, linear
 from roofline.ops.movement import copy
 from roofline.ops.norm import layer_norm, rms_norm
+from roofline.ops.quantized import packed_gemm
 from roofline.ops.rule import Rule, index
 from roofline.ops.sized import add, elementwise, gelu, mean, mul, relu, saxpy, silu
 from roofline.ops.softmax import softmax
@@ -45,14 +58,26 @@ RULES: tuple[Rule, ...] = (
     *_softmax.RULES,
     *norm.RULES,
     *matmul.RULES,
+    *contraction.RULES,
+    *quantized.RULES,
     *conv.RULES,
+    *recurrent.RULES,
     *_attention.RULES,
     *_embedding.RULES,
+    *indexing.RULES,
+    *sorting.RULES,
+    *pooling.RULES,
+    *resampling.RULES,
+    *padding.RULES,
     *movement.RULES,
     *creation.RULES,
     *dropout.RULES,
     *loss.RULES,
+    *margin.RULES,
+    *fourier.RULES,
+    *linalg.RULES,
     *optimizer.RULES,
+    *collective.RULES,
     *free.RULES,
 )
 
@@ -65,6 +90,7 @@ STREAMING = frozenset(
 
 _FORMULAS: tuple[Callable[..., Ledger], ...] = (
     *matmul.FORMULAS,
+    *quantized.FORMULAS,
     *conv.FORMULAS,
     *_attention.FORMULAS,
     *_softmax.FORMULAS,
@@ -79,7 +105,8 @@ FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f
 __all__ = [
     "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "attention", "bmm",
     "conv2d", "copy", "elementwise", "embedding", "executed", "formula", "gelu", "gemm", "gemv",
-    "layer_norm", "linear", "mean", "mul", "parameters", "relu", "rms_norm", "saxpy", "silu",
+    "layer_norm", "linear", "mean", "mul", "packed_gemm", "parameters", "relu", "rms_norm",
+    "saxpy", "silu",
     "softmax",
 ]  # fmt: skip
 

@@ -19,6 +19,7 @@ class Rows:
     hits: int
     row_nbytes: int
     rows: int  # in the whole table
+    least: int = 1  # rows hit at the very least: 0 where a mask may select nothing
 
     @property
     def amount(self) -> int:
@@ -26,9 +27,9 @@ class Rows:
         return min(self.hits, self.rows) * self.row_nbytes
 
     def entry(self, access: Access) -> Entry:
-        """The line: between one row (all hits equal) and every hit apart."""
+        """The line: between the fewest rows (all hits equal) and every hit apart."""
         why = f"{access} {self.what}, {self.hits} hits of {self.row_nbytes} B"
-        low = min(1, self.hits, self.rows) * self.row_nbytes
+        low = min(self.least, self.hits, self.rows) * self.row_nbytes
         return Entry(DRAM, self.amount, why, access, Exactness.BOUNDED, low, self.amount)
 
 
@@ -45,24 +46,25 @@ def ledger(
     writes: Operands = (),
     gathered: Sequence[Rows] = (),
     scattered: Sequence[Rows] = (),
+    rows_updated: Sequence[Rows] = (),
     conventions: Iterable[str] = (),
 ) -> Ledger:
     """`compute`, and every operand across DRAM once.
 
-    `updates` are read and written in place; `gathered` and `scattered` rows are picked by an index,
-    read or written.  Memory that two operands share is counted once a direction.  The footprint is
-    the bytes of different memory.
+    `updates` are read and written in place.  Rows picked by an index are `gathered` (read),
+    `scattered` (written) or `rows_updated` (both).  Memory that two operands share is counted once
+    a direction.  The footprint is the bytes of different memory.
     """
     incoming, outgoing = [*updates, *reads], [*updates, *writes]
     lines = [
         *compute,
         *_moved(incoming, "read"),
-        *(rows.entry("read") for rows in gathered),
+        *(rows.entry("read") for rows in (*gathered, *rows_updated)),
         *_moved(outgoing, "write"),
-        *(rows.entry("write") for rows in scattered),
+        *(rows.entry("write") for rows in (*scattered, *rows_updated)),
     ]
     touched = shares(t for _, t in (*incoming, *writes))
-    picked = sum(rows.amount for rows in (*gathered, *scattered))
+    picked = sum(rows.amount for rows in (*gathered, *scattered, *rows_updated))
     return replace(
         algorithmic(*lines, conventions=conventions),
         footprint=sum(share.amount for share in touched) + picked,

@@ -1,5 +1,6 @@
 """Losses, forward and backward."""
 
+from dataclasses import dataclass
 from functools import partial
 
 from roofline.call import Call, Tensor
@@ -81,41 +82,75 @@ def cross_entropy(call: Call) -> Ledger:
     )
 
 
-# name -> flop an element: forward (before reducing) and backward
-PAIRWISE = {"mse_loss": (2, 2), "l1_loss": (2, 2), "smooth_l1_loss": (5, 5), "huber_loss": (5, 5)}
+@dataclass(frozen=True, slots=True)
+class Pairwise:
+    """A loss element by element: arithmetic before reducing, and of the gradient."""
+
+    name: str
+    flop: int
+    backward: int
+    sfu: int = 0
+    backward_sfu: int = 0
+    reduction_at: int = 2
 
 
-def pairwise(flop: int, call: Call) -> Ledger:
-    """aten::mse_loss and its kin(x, y, reduction): a function of the difference, then a reduction.
+PAIRWISE = (
+    Pairwise("mse_loss", 2, 2),  # subtract, square
+    Pairwise("l1_loss", 2, 2),  # subtract, abs
+    Pairwise("smooth_l1_loss", 5, 5),  # subtract, abs, compare, and a square and scale
+    Pairwise("huber_loss", 5, 5),
+    # -(t log x + (1 - t) log(1 - x)): 1 - x, 1 - t, two multiplies, add, negate; two logs
+    # backward: g (x - t) / ((1 - x) x): two subtracts, two multiplies, a divide
+    Pairwise("binary_cross_entropy", 6, 5, 2, reduction_at=3),
+    # (1 - t) x - log sigmoid(x): subtract, multiply, log sigmoid 4, subtract; exp and log
+    Pairwise("binary_cross_entropy_with_logits", 7, 0, 2, reduction_at=4),
+    Pairwise("soft_margin_loss", 3, 6, 2, 1),  # multiply, negate, 1 +; exp, log
+)
 
-    mse_loss     subtract, square, and an add to reduce: 3 an element
+
+def pairwise(row: Pairwise, call: Call) -> Ledger:
+    """aten::mse_loss and its kin(x, y, weights, reduction): a function of both, then a reduction.
+
+    mse_loss     subtract, square, and an add to reduce: 3 an element; weights are a multiply each
     """
     x, y = arguments.tensor(call, 0), arguments.tensor(call, 1)
     shape = broadcast(call, (x.shape, y.shape))
-    reduction = arguments.integer(call, 2, MEAN)
+    weights = [("weights", t) for i in range(2, row.reduction_at)
+               if (t := arguments.optional(call, i)) is not None]  # fmt: skip
+    reduction = arguments.integer(call, row.reduction_at, MEAN)
     n, dtype = product(shape), promote((x, y))
+    each = row.flop + len(weights) + (reduction != NONE)
     return ledger(
         [
-            Entry(
-                vector_pipe(dtype), (flop + (reduction != NONE)) * n, "difference, function, sum"
-            ),
+            Entry(vector_pipe(dtype), each * n, f"loss, sum: {each} an element"),
+            Entry(SFU, row.sfu * n, f"loss: {row.sfu} an element"),
             Entry(vector_pipe(dtype), int(reduction == MEAN), "divide by the number of elements"),
         ],
-        reads=[("input", x), ("target", y)],
+        reads=[("input", x), ("target", y), *weights],
         writes=[("loss", Tensor(shape if reduction == NONE else (), dtype))],
     )
 
 
-def pairwise_backward(flop: int, call: Call) -> Ledger:
+def pairwise_backward(row: Pairwise, call: Call) -> Ledger:
     """aten::mse_loss_backward and its kin(g, x, y, reduction): dx, with g folded into a factor.
 
     mse_loss     subtract, and multiply by 2 g / n: 2 an element
     """
     g, x, y = (arguments.tensor(call, i) for i in range(3))
     shape, dtype = broadcast(call, (x.shape, y.shape)), promote((x, y))
+    weight = arguments.optional(call, 3) if row.reduction_at > 2 else None
+    flop, n = row.backward + (weight is not None), product(shape)
     return ledger(
-        [Entry(vector_pipe(dtype), flop * product(shape), f"gradient: {flop} an element")],
-        reads=[("grad", g), ("input", x), ("target", y)],
+        [
+            Entry(vector_pipe(dtype), flop * n, f"gradient: {flop} an element"),
+            Entry(SFU, row.backward_sfu * n, f"gradient: {row.backward_sfu} an element"),
+        ],
+        reads=[
+            ("grad", g),
+            ("input", x),
+            ("target", y),
+            *([("weights", weight)] if weight else []),
+        ],
         writes=[("dx", Tensor(shape, dtype))],
     )
 
@@ -124,7 +159,7 @@ RULES = (
     *named(nll_forward, "nll_loss_forward", "nll_loss2d_forward"),
     *named(nll_backward, "nll_loss_backward", "nll_loss2d_backward"),
     *named(cross_entropy, "cross_entropy_loss"),
-    *(Rule(f"aten::{name}", partial(pairwise, cost[0])) for name, cost in PAIRWISE.items()),
-    *(Rule(f"aten::{name}_backward", partial(pairwise_backward, cost[1]))
-      for name, cost in PAIRWISE.items() if name != "l1_loss"),
+    *(Rule(f"aten::{row.name}", partial(pairwise, row)) for row in PAIRWISE),
+    *(Rule(f"aten::{row.name}_backward", partial(pairwise_backward, row))
+      for row in PAIRWISE if row.backward and row.name != "l1_loss"),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
 from roofline.ops.rule import Unaccountable, named
-from roofline.ops.shapes import broadcast, product
+from roofline.ops.shapes import COMPLEX, broadcast, kind, product
 from roofline.work import Entry, Ledger
 
 FMA = "a multiply-add is 2 flop"
@@ -166,6 +166,20 @@ def outer(call: Call) -> Ledger:
     return _vector(call, x, y, out, out.numel)
 
 
+def addr(call: Call) -> Ledger:
+    """aten::addr(C[M,N], x[M], y[N], beta, alpha): beta * C + alpha * x y^T."""
+    c, x, y = arguments.tensor(call, 0), arguments.tensor(call, 1, 1), arguments.tensor(call, 2, 1)
+    out = result(call, (x.numel, y.numel), x.dtype)
+    return ledger(
+        [
+            Entry(vector_pipe(x.dtype), out.numel, "multiply, once per output"),
+            _scaled_add(out, arguments.number(call, 3, 1), arguments.number(call, 4, 1)),
+        ],
+        reads=[("the matrix added", c), ("x", x), ("y", y)],
+        writes=[("the result", out)],
+    )
+
+
 def _matrices(call: Call, a: Tensor, b: Tensor) -> Ledger:
     shape, k = _shape(call, a, b)
     c = result(call, shape, a.dtype)
@@ -210,6 +224,8 @@ def _product(
     extra: Sequence[Entry] = (),
     updated: bool = False,
 ) -> Ledger:
+    # A complex multiply-add is four real multiplies and four adds.
+    flop *= 4 if kind(a.dtype) == COMPLEX else 1
     return ledger(
         [Entry(matmul_pipe(a.dtype, math), flop, "multiply-add, M*N*K times"), *extra],
         reads=[("A", a), ("B", b), *reads],
@@ -221,7 +237,13 @@ def _product(
 
 def _vector(call: Call, x: Tensor, y: Tensor, out: Tensor, flop: int) -> Ledger:
     return ledger(
-        [Entry(vector_pipe(x.dtype), flop, "multiply (and add) a step")],
+        [
+            Entry(
+                vector_pipe(x.dtype),
+                flop * (4 if kind(x.dtype) == COMPLEX else 1),
+                "multiply (and add) a step",
+            )
+        ],
         reads=[("x", x), ("y", y)],
         writes=[("the result", out)],
         conventions=(FMA,),
@@ -259,5 +281,6 @@ RULES = (
     *named(addmv, "addmv", "addmv_"),
     *named(dot, "dot", "vdot"),
     *named(outer, "outer", "ger"),
+    *named(addr, "addr"),
 )
 FORMULAS = (gemm, bmm, gemv, linear)

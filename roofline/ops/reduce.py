@@ -15,7 +15,16 @@ from roofline.ops.lines import ledger, result
 from roofline.ops.pointwise import TABLE as POINTWISE
 from roofline.ops.pointwise import out_of_place
 from roofline.ops.rule import Rule
-from roofline.ops.shapes import dims_of, dtype_argument, floating, kind, product, reduced
+from roofline.ops.shapes import (
+    COMPLEX,
+    FLOATING,
+    dims_of,
+    dtype_argument,
+    floating,
+    kind,
+    product,
+    reduced,
+)
 from roofline.work import Entry, Ledger
 
 STEPS = "a reduction of n elements is n steps"
@@ -155,8 +164,8 @@ def scan(flop: int, call: Call) -> Ledger:
 
 
 def _arithmetic(row: Reduction, x: Tensor, results: int, dtype: str) -> list[Entry]:
-    parts = 2 if kind(x.dtype) == 3 else 1  # real and imaginary part
-    pipe = vector_pipe(x.dtype if kind(dtype) < 2 else dtype)
+    parts = 2 if kind(x.dtype) == COMPLEX else 1  # real and imaginary part
+    pipe = vector_pipe(x.dtype if kind(dtype) < FLOATING else dtype)
     return [
         Entry(pipe, parts * row.flop * x.numel, f"{row.name}: {row.flop} an input element"),
         Entry(pipe, parts * row.result_flop * results, f"{row.name}: {row.result_flop} a result"),
@@ -198,7 +207,7 @@ def _dtype(row: Reduction, call: Call, x: Tensor) -> str:
 
 
 def _totals(dtype: str) -> str:
-    return "int64" if kind(dtype) < 2 else dtype
+    return "int64" if kind(dtype) < FLOATING else dtype
 
 
 RULES = (

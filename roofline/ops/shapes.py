@@ -12,6 +12,7 @@ _KINDS: tuple[tuple[str, ...], ...] = (
     ("fp4", "fp8_e8m0", "fp8_e4m3", "fp8_e5m2", "bf16", "fp16", "fp32", "fp64"),
     ("complex32", "complex64", "complex128"),
 )
+BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 _KIND = {dtype: kind for kind, dtypes in enumerate(_KINDS) for dtype in dtypes}
 _WIDTH = {dtype: width for dtypes in _KINDS for width, dtype in enumerate(dtypes)}
 # The numbers of c10::ScalarType, which is how profiler traces write a dtype.
@@ -28,7 +29,7 @@ _TORCH = {
 
 
 def kind(dtype: str) -> int:
-    """0 bool, 1 integer, 2 floating, 3 complex."""
+    """BOOL, INTEGER, FLOATING or COMPLEX, in the order in which one beats another."""
     return _KIND[dtype]
 
 
@@ -100,7 +101,7 @@ def _widest(dtypes: list[str]) -> str:
 
 def floating(dtype: str) -> str:
     """The dtype of a real function of `dtype`: integers become fp32."""
-    return dtype if kind(dtype) >= 2 else "fp32"
+    return dtype if kind(dtype) >= FLOATING else "fp32"
 
 
 def dims_of(call: Call, rank: int, dims: Sequence[int]) -> tuple[int, ...]:
