@@ -31,6 +31,8 @@ check: setup-dev ## format, lint, types, import layers, file sizes
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/file_size.py
+	@if [ -d web/node_modules ]; then cd web && npm run --silent check; \
+	  else echo "types of the page's script not checked: no web/node_modules (cd web && npm ci)"; fi
 
 docs: setup-dev ## the documentation, in docs/_build: html and a manual page
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
