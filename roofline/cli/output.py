@@ -3,10 +3,14 @@
 import json
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from roofline.report import text
 from roofline.report.document import of_run
 from roofline.runfile import Run
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PIPED_WIDTH = 110  # columns when nobody's terminal says otherwise
 
@@ -22,11 +26,33 @@ def print_run(
     """Print the placement of a run on standard output."""
     document = of_run(run, by)
     if as_json:
-        json.dump(document, sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
+        _print_json(document)
         return
+    text.print_document(document, _console(), rows=rows, findings=findings)
+
+
+def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:
+    """Print a run as it would be placed under other conditions."""
+    from roofline.devices import resolve
+    from roofline.program.whatif import parse_changes, what_if
+    from roofline.report import whatif
+
+    wanted = parse_changes(changes)
+    device = resolve(wanted["device"]) if "device" in wanted else None
+    document = whatif.document(what_if(run, device=device, dtype=wanted.get("dtype")), by)
+    if as_json:
+        _print_json(document)
+    else:
+        whatif.print_document(document, _console(), rows)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    json.dump(document, sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def _console() -> "Console":
     from rich.console import Console
 
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    console = Console(width=PIPED_WIDTH if piped else None, highlight=False)
-    text.print_document(document, console, rows=rows, findings=findings)
+    return Console(width=PIPED_WIDTH if piped else None, highlight=False)

@@ -1,0 +1,139 @@
+"""The same program under other conditions: another device, another element type.
+
+Calls are rewritten and counted again under the rules, then placed under the other ceilings.  What
+comes out are bounds, and beside them the time at today's fraction of the roof: a guess that the
+same code would be as near to the other roof, said as that.
+"""
+
+from dataclasses import dataclass, replace
+
+from roofline.call import Argument, Tensor
+from roofline.device import Device
+from roofline.errors import BadInput, NotFound
+from roofline.program.item import Item
+from roofline.program.placed import recount
+from roofline.program.reading import Program, read
+from roofline.runfile import Run, Signature
+from roofline.work import unknown
+
+FLOATS = ("fp64", "fp32", "fp16", "bf16")
+CHANGES = ("device", "dtype")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One line before and after; times are those of one step."""
+
+    before: Item
+    after: Item  # its placement and roof are the new ones; its times still the old
+
+    @property
+    def roof_s(self) -> float | None:
+        """Least time afterwards."""
+        return None if self.after.roof_s is None else self.after.roof_s / self.after.steps
+
+    @property
+    def same_fraction_s(self) -> float | None:
+        """Time afterwards if the code came as near to its new roof as it is to its present one."""
+        fraction = self.before.roof_fraction
+        return None if self.roof_s is None or not fraction else self.roof_s / fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A program as it was and as it would be placed."""
+
+    words: str  # what was changed
+    before: Program
+    after: Program
+
+    def by(self, grouping: str = "call") -> tuple[Change, ...]:
+        """Every line before and after, most time measured today first."""
+        after = {_identity(item): item for item in self.after.by(grouping)}
+        changes = [
+            Change(before=item, after=after[_identity(item)]) for item in self.before.by(grouping)
+        ]
+        return tuple(sorted(changes, key=lambda c: c.before.measured_s or 0.0, reverse=True))
+
+
+def parse_changes(text: str) -> dict[str, str]:
+    """``device=h100-sxm,dtype=bf16`` as a dictionary; unknown changes are refused.
+
+    >>> parse_changes("device=h100-sxm,dtype=bf16")
+    {'device': 'h100-sxm', 'dtype': 'bf16'}
+    """
+    changes: dict[str, str] = {}
+    for word in text.split(","):
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not equals or not value:
+            raise BadInput(f"changes are written k=v, such as dtype=bf16; got {word!r}")
+        if key not in CHANGES:
+            raise NotFound(
+                f"cannot change {key!r} of a recorded run; there is {', '.join(CHANGES)}"
+            )
+        changes[key] = value
+    return changes
+
+
+def what_if(run: Run, *, device: Device | None = None, dtype: str | None = None) -> WhatIf:
+    """Place `run` on another device, or with its floating-point tensors in another type.
+
+    On another device data is met where its footprint fits; how long it was unused is not known
+    for caches of other sizes.
+    """
+    if dtype is not None and dtype not in FLOATS:
+        raise NotFound(f"no floating-point type {dtype!r}; there is {', '.join(FLOATS)}")
+    before = read(run)
+    changed = replace(
+        run,
+        device=device or run.device,
+        signatures=tuple(_retyped(s, dtype) for s in run.signatures) if dtype else run.signatures,
+        recorder=run.recorder if device is None else replace(run.recorder, threads=None),
+    )
+    placed = recount(changed)
+    after = replace(
+        before,
+        device=changed.device,
+        conditions=replace(before.conditions, roof=placed.roof),
+        parts=tuple(
+            replace(part, once=placed.at(part.signature, placed.level(part.signature, None)))
+            for part in before.parts
+        ),
+        chains=(),
+    )
+    said = {"device": device.name if device else None, "dtype": dtype}
+    words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
+    return WhatIf(words=words, before=before, after=after)
+
+
+def _identity(item: Item) -> tuple[object, ...]:
+    return item.name, item.module, item.phase, item.signatures
+
+
+def _retyped(signature: Signature, dtype: str) -> Signature:
+    """The signature with its floating-point tensors in `dtype`; what has no call stays unknown."""
+    call = signature.call
+    if call is None:
+        return Signature(name=signature.name, ledger=unknown(signature.name))
+    return replace(
+        signature,
+        call=replace(
+            call,
+            args=tuple(_argument(argument, dtype) for argument in call.args),
+            outputs=tuple(_tensor(tensor, dtype) for tensor in call.outputs),
+        ),
+    )
+
+
+def _argument(argument: Argument, dtype: str) -> Argument:
+    if isinstance(argument, Tensor):
+        return _tensor(argument, dtype)
+    if isinstance(argument, tuple):
+        return tuple(
+            _tensor(part, dtype) if isinstance(part, Tensor) else part for part in argument
+        )
+    return argument
+
+
+def _tensor(tensor: Tensor, dtype: str) -> Tensor:
+    return replace(tensor, dtype=dtype) if tensor.dtype in FLOATS else tensor

@@ -1,0 +1,91 @@
+"""A run under other conditions, as plain data and as text.  Schema ``roofline.whatif/1``."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from roofline.program.whatif import Change, WhatIf
+from roofline.report.text import seconds
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Document = dict[str, Any]
+
+
+def document(what_if: WhatIf, by: str = "call") -> Document:
+    """Every line before and after; times are those of one step, null is unknown."""
+    changes = what_if.by(by)
+    return {
+        "schema": "roofline.whatif/1",
+        "change": what_if.words,
+        "before": {"device": what_if.before.roof.name, **_sums(changes, "before")},
+        "after": {"device": what_if.after.roof.name, **_sums(changes, "after")},
+        "items": [_change(change) for change in changes],
+    }
+
+
+def print_document(made: Document, console: "Console", rows: int) -> None:
+    """The same as a table, most time today first."""
+    from rich.table import Table
+
+    before, after = made["before"], made["after"]
+    console.print(f"what if {made['change']}: bounds, not measurements")
+    console.print(
+        f"roof time of a step {seconds(before['roof_s'])} ({before['device']}) -> "
+        f"{seconds(after['roof_s'])} ({after['device']}); measured today "
+        f"{seconds(before['measured_s'])}; as near to the roof as today it would take "
+        f"{seconds(after['same_fraction_s'])}"
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=28)
+    for name in ("time", "roof", "new roof", "as near"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bound by", no_wrap=True)
+    for item in made["items"][:rows]:
+        table.add_row(
+            item["name"].removeprefix("aten::"),
+            seconds(item["measured_s"]),
+            seconds(item["roof_s"]),
+            seconds(item["new_roof_s"]),
+            seconds(item["same_fraction_s"]),
+            item["new_binding"] or "-",
+        )
+    console.print(table)
+
+
+def _change(change: Change) -> Document:
+    before, after = change.before, change.after
+    return {
+        "name": before.name,
+        "shapes": before.shapes,
+        "calls": before.calls / before.steps,
+        "measured_s": _step(before.measured_s, before.steps),
+        "roof_s": _step(before.roof_s, before.steps),
+        "binding": before.binding.demanded.name if before.binding else None,
+        "new_roof_s": change.roof_s,
+        "new_binding": after.binding.demanded.name if after.binding else None,
+        "new_no_ceiling": [resource.name for resource in after.placement.no_ceiling],
+        "same_fraction_s": change.same_fraction_s,
+    }
+
+
+def _sums(changes: Sequence[Change], side: str) -> Document:
+    if side == "before":
+        return {
+            "roof_s": _sum([_step(c.before.roof_s, c.before.steps) for c in changes]),
+            "measured_s": _sum([_step(c.before.measured_s, c.before.steps) for c in changes]),
+        }
+    timed = [c for c in changes if c.before.measured_s]
+    return {
+        "roof_s": _sum([c.roof_s for c in changes]),
+        "same_fraction_s": _sum([c.same_fraction_s for c in timed]),
+    }
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _step(total: float | None, steps: int) -> float | None:
+    return None if total is None else total / steps
