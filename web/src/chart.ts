@@ -11,7 +11,7 @@ import { legend } from "./legend";
 import type { Look } from "./looks";
 import { marks as marksOf, type Mark } from "./marks";
 import { own } from "./own";
-import { points, type Dot } from "./points";
+import { points, type Dot, type Palette } from "./points";
 import { roofs } from "./roofs";
 import { atRest } from "./pointer";
 import { recall, remember } from "./state";
@@ -37,11 +37,12 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   const frame = byId("chart");
   const svg = frame.querySelector<SVGSVGElement>("svg.plot")!;
   const names = frame.querySelector<SVGSVGElement>("svg.names")!;
-  const canvas = frame.querySelector("canvas")!;
+  const all = byId("all") as HTMLCanvasElement;
+  const one = byId("one") as HTMLCanvasElement;
   const list = byId("points");
   const tip = byId("tooltip");
-  const context = canvas.getContext("2d")!;
   const widthOf = (text: string) => {
+    const context = one.getContext("2d")!;
     context.font = getComputedStyle(frame).getPropertyValue("--label-font");
     return context.measureText(text).width;
   };
@@ -70,30 +71,27 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
     }));
     finder = dots.length ? Delaunay.from(dots, (dot) => dot.x, (dot) => dot.y) : null;
     backdrop(svg, names, now, widthOf);
-    paint(now);
-  }
-
-  function paint(now = scene()): void {
-    const style = getComputedStyle(document.documentElement);
-    const palette = (name: string) => style.getPropertyValue(name);
-    const ratio = Math.max(2, window.devicePixelRatio); // 2 at least: pages are printed
-    canvas.width = geometry.width * ratio;
-    canvas.height = geometry.height * ratio;
-    canvas.style.width = `${geometry.width}px`;
-    canvas.style.height = `${geometry.height}px`;
-    context.scale(ratio, ratio);
-    points(context, dots, geometry.plot, palette);
-    const dot = active && dots.find((candidate) => candidate.mark === active);
-    if (dot) {
-      own(context, dot, now, palette);
-      points(context, [{ ...dot, faded: false }], geometry.plot, palette); // on top, whatever lay over it
-    }
-  }
-
-  function show(mark: Mark | null, withTip: boolean): void {
-    active = mark;
     paint();
-    const dot = mark && dots.find((candidate) => candidate.mark === mark);
+  }
+
+  function paint(): void {
+    points(sized(all, geometry), dots, geometry.plot, palette());
+    pick();
+  }
+
+  // The point in question, on a canvas of its own: it changes with every move of the pointer.
+  function pick(): void {
+    const context = sized(one, geometry);
+    const dot = active && dots.find((candidate) => candidate.mark === active);
+    if (!dot) return;
+    own(context, dot, scene(), palette());
+    points(context, [{ ...dot, faded: false }], geometry.plot, palette()); // whatever lay over it
+  }
+
+  function show(wanted: Mark | null, withTip: boolean): void {
+    active = wanted;
+    pick();
+    const dot = wanted && dots.find((candidate) => candidate.mark === wanted);
     tip.hidden = !dot || !withTip;
     if (!dot) return void option(null);
     option(dot);
@@ -214,4 +212,22 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
       return mark !== null;
     },
   };
+}
+
+// A cleared canvas over the whole chart; twice as fine as the screen at least, for pages that are printed.
+function sized(canvas: HTMLCanvasElement, { width, height }: Geometry): CanvasRenderingContext2D {
+  const ratio = Math.max(2, window.devicePixelRatio);
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d")!;
+  context.scale(ratio, ratio);
+  return context;
+}
+
+function palette(): Palette {
+  const style = getComputedStyle(document.documentElement);
+  const known = new Map<string, string>();
+  return (name) => known.get(name) ?? known.set(name, style.getPropertyValue(name)).get(name)!;
 }

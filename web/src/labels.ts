@@ -60,10 +60,11 @@ export function place(
     let best: { u: number; v: number; cost: number } | null = null;
     for (const v of [height + OFF, height - OFF - HEIGHT + 3]) {
       const crossing = heights.some((other) => other !== height && other > v - 2 && other < v + HEIGHT - 1);
+      const beside = dots.filter((dot) => dot.v > v - 6 && dot.v < v + HEIGHT + 6);
       for (let u = first; u <= last; u += 10) {
         const box = { u, v, width };
         if (taken.some((other) => overlap(box, other)) || !inside(box, back, area)) continue;
-        const hidden = dots.filter((d) => d.u > u - 6 && d.u < u + width + 6 && d.v > v - 6 && d.v < v + HEIGHT + 6);
+        const hidden = beside.filter((dot) => dot.u > u - 6 && dot.u < u + width + 6);
         const cost = hidden.length * 200 + (u - first) + Number(crossing) * 1000 + Number(v < height) * 30;
         if (best === null || cost < best.cost) best = { u, v, cost };
       }

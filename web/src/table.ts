@@ -39,7 +39,8 @@ const COLUMNS: Column[] = [
   { ...words("module", "module", (item) => item.module), text: (item) => item.module ?? UNKNOWN },
   words("phase", "phase", (item) => item.phase),
 ];
-const FEW = 25; // rows at first; the rest on request
+const FIRST = 25; // rows at first
+const MORE = 250; // and on each request: thousands at once take a browser a second to lay out
 
 export interface Table {
   /** Show the details of an item and bring its row into view. */
@@ -57,8 +58,9 @@ function order(text: string): { key: string; down: boolean } {
 export function table(items: Item[], by: string, hover: (index: number | null) => void): Table {
   const numbered = items.map((item, index) => ({ item, index }));
   const opened = new Set<number>();
+  const made = new Map<number, HTMLElement[]>(); // rows once built; sorting only moves them
   let sorted = order(recall("sort"));
-  let all = false;
+  let limit = FIRST;
   let search = recall("find").toLowerCase();
 
   const head = el("tr", {}, ...COLUMNS.map(header));
@@ -101,15 +103,22 @@ export function table(items: Item[], by: string, hover: (index: number | null) =
       else cell.removeAttribute("aria-sort");
     }
     const found = wanted();
-    const shown = all ? found : found.slice(0, FEW);
+    const shown = found.slice(0, limit);
     body.replaceChildren(...shown.flatMap(({ item, index }) => rows(item, index)));
     if (!shown.length) body.append(el("tr", {}, el("td", { colspan: COLUMNS.length, class: "none" }, items.length ? "No item matches." : "This run holds no items.")));
     count.textContent = `${grouped(shown.length)} of ${grouped(items.length)} items, one a ${by}`;
-    more.hidden = shown.length === found.length && !(all && found.length > FEW);
-    more.textContent = all ? `Show the first ${FEW}` : `Show all ${grouped(found.length)}`;
+    const left = found.length - shown.length;
+    more.hidden = left === 0;
+    more.textContent = left > MORE ? `Show ${MORE} more` : `Show the other ${left}`;
   }
 
   function rows(item: Item, index: number): HTMLElement[] {
+    const known = made.get(index) ?? build(item, index);
+    made.set(index, known);
+    return known;
+  }
+
+  function build(item: Item, index: number): HTMLElement[] {
     const open = opened.has(index);
     const row = el("tr", { "data-item": index, class: isAbove(item) && "above" }, ...COLUMNS.map((column) => cell(column, item, index, open)));
     row.addEventListener("pointerenter", (event) => atRest(event) || hover(index));
@@ -138,12 +147,13 @@ export function table(items: Item[], by: string, hover: (index: number | null) =
   function toggle(index: number, open: boolean): void {
     if (open) opened.add(index);
     else opened.delete(index);
+    made.delete(index);
     draw();
     body.querySelector<HTMLElement>(`tr[data-item="${index}"] button`)?.focus();
   }
 
   more.addEventListener("click", () => {
-    all = !all;
+    limit += MORE;
     draw();
   });
   const input = byId("search") as HTMLInputElement;
@@ -158,7 +168,7 @@ export function table(items: Item[], by: string, hover: (index: number | null) =
   return {
     reveal(index) {
       if (search) remember("find", (input.value = search = ""));
-      if (!wanted().slice(0, FEW).some((row) => row.index === index)) all = true;
+      limit = Math.max(limit, wanted().findIndex((row) => row.index === index) + 1);
       toggle(index, true);
       body.querySelector(`tr[data-item="${index}"]`)?.scrollIntoView({ block: "center" });
     },
