@@ -43,6 +43,7 @@ if sys.version_info < OLDEST:
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = {"run": ("torch",), "dev": ("torch", "cpu", "plot", "docs", "dev")}
+COMPILERS = ("gcc", "clang", "cc")  # without any of them ceilings are measured through llvmlite
 OLDEST_PIP = (21, 3)  # the first that installs a package described by pyproject.toml in place
 OLDEST_TORCH = (2, 9)
 # A torch that is already there stays, and so does what it was built with.
@@ -55,11 +56,12 @@ def main(venv: Path, purpose: str) -> None:
     torch = outside_torch(venv)
     done = finished(venv)
     state = fingerprint(torch)
+    wanted = EXTRAS[purpose] if any(map(shutil.which, COMPILERS)) else ("cpu", *EXTRAS[purpose])
     if done and not inside and done["made_by"] != sys.executable:
         say(f"{venv} was made by {done['made_by']}: starting afresh with {sys.executable}")
         shutil.rmtree(venv)
         done = {}
-    if done.get("state") == state and set(EXTRAS[purpose]) <= set(done["extras"]):
+    if done.get("state") == state and set(wanted) <= set(done["extras"]):
         return
     python = venv / "bin" / "python"
     if not works(python, "-c", "pass"):
@@ -71,7 +73,7 @@ def main(venv: Path, purpose: str) -> None:
     elif not done and not inside:
         stop(f"{venv} is there and was not made by make; move it away or name another with VENV=")
     check_pip(python)
-    extras = sorted({*EXTRAS[purpose], *done.get("extras", ())})
+    extras = sorted({*wanted, *done.get("extras", ())})
     install(python, extras, keep_torch=torch is not None)
     record(venv, {"made_by": done.get("made_by", ""), "extras": extras, "state": state})
 

@@ -133,3 +133,10 @@ def test_the_makefile_says_which_interpreter_is_missing(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ran.returncode == 2
     assert "no interpreter python-that-is-not" in ran.stderr.splitlines()[0]
+
+
+def test_without_a_compiler_llvmlite_is_installed(tmp_path: Path) -> None:
+    """The environment's interpreter is a script that only echoes: nothing is really installed."""
+    venv = fake_environment(tmp_path / "venv", "pip 24.0 from somewhere")
+    ran = setup(venv, "import os; os.environ['PATH'] = '/nowhere'")
+    assert "installing roofline[cpu,torch]" in ran.stderr

@@ -135,8 +135,12 @@ def _again() -> float | None:
     """Rate of the fp32 chain on one thread, flop/s; None when no sample was undisturbed."""
     from roofline.bench.cpu import host, kernels
     from roofline.bench.cpu.crew import Crew, Load
+    from roofline.errors import Missing
 
-    chain = kernels.make().chains[VECTOR_FP32]
+    made = kernels.make()
+    chain = made.chains.get(VECTOR_FP32)
+    if chain is None:
+        raise Missing(f"kernels made by {made.made_by} have no fp32 arithmetic of their own")
     load = Load(lambda _, passes: chain.run(passes), amount=chain.work, seconds=SAMPLE_S)
     with Crew([host.cores()[:1]]) as crew:
         samples = crew.samples(load, SAMPLES)
