@@ -17,6 +17,7 @@ from roofline.errors import RooflineError
 # name -> (module in roofline.cli, one line of help).  The order is the order in --help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("run", "Run a PyTorch program; say why it is not faster."),
+    "import": ("import_", "Read a profiler's files into a run; say what they show."),
     "show": ("show", "Show a saved run: the answer, the table, the findings."),
     "report": ("report", "Write a saved run as one offline page."),
     "op": ("op", "Account for one operator and place it under a roof."),

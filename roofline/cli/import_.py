@@ -1,0 +1,93 @@
+"""``roofline import``: files of a profiler -> a run file, and what it says."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from roofline import importers, runfile
+from roofline.cli.output import print_run
+from roofline.measurement import CacheState, ClockState
+from roofline.program import GROUPINGS
+from roofline.report.text import FINDINGS, ROWS
+
+
+@click.command("import")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Run file to write (default: none, only print).",
+)
+@click.option("--device", metavar="NAME", help="Device it ran on, if the files do not say.")
+@click.option("--by", default="call", metavar="GROUPING", help=f"One of {', '.join(GROUPINGS)}.")
+@click.option("--rows", default=ROWS, show_default=True, help="Lines of the table to print.")
+@click.option("--findings", default=FINDINGS, show_default=True, help="Findings to print.")
+@click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark in text tables.")
+@click.option(
+    "--ncu-cache",
+    type=click.Choice(["flush", "none"]),
+    help="What Nsight Compute's --cache-control was (its default: flush).",
+)
+@click.option(
+    "--ncu-clock",
+    type=click.Choice(["base", "none"]),
+    help="What Nsight Compute's --clock-control was (its default: base).",
+)
+@click.option(
+    "--keep-private", is_flag=True, help="Keep host names, paths, commands and environment."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
+def command(
+    files: tuple[Path, ...],
+    output: Path | None,
+    by: str,
+    rows: int,
+    findings: int,
+    as_json: bool,
+    quiet: bool,
+    **said: Any,
+) -> None:
+    """Read FILEs of a profiler; the format is recognised by content, never by name.
+
+    PyTorch profiler traces, Nsight Compute pages and others, plain or gzipped; several files where
+    they belong together.  What was repaired, skipped or missing is said and kept in the run.
+
+    \b
+    Example:
+      roofline import trace.json.gz -o trace.roof
+      roofline import trace.json --device h100-sxm --by operator
+    """
+    run = importers.load(files, _options(**said))
+    for warning in run.recorder.warnings:
+        print(f"roofline: {warning}", file=sys.stderr)
+    if output is not None:
+        runfile.save(run, output)
+    if as_json or not quiet:
+        print_run(run, by=by, rows=rows, findings=findings, as_json=as_json)
+    if output is not None and not quiet:
+        print(f"roofline: wrote {output.name}", file=sys.stderr)
+
+
+def _options(
+    device: str | None,
+    decimal: Any,
+    ncu_cache: str | None,
+    ncu_clock: str | None,
+    keep_private: bool,
+) -> importers.Options:
+    cache = {None: None, "flush": CacheState.FLUSHED, "none": CacheState.WARM}
+    clock = {None: None, "base": ClockState.BASE, "none": ClockState.FREE}
+    return importers.Options(
+        decimal=decimal,
+        keep_private=keep_private,
+        ncu_cache=cache[ncu_cache],
+        ncu_clock=clock[ncu_clock],
+        device=device,
+    )

@@ -1,0 +1,163 @@
+"""Which operator an event belongs to: spans of one thread nest, and work is counted once.
+
+A trace shows an operator, the operators it calls, and those they call.  Counted is the outermost
+one that is not merely composed of others: the same that a live recording sees below autograd.  Its
+duration includes everything inside, once.  Composites (``aten::linear``) and wrappers (autograd's
+nodes) are looked through; one of them is counted only when it starts a kernel itself.
+"""
+
+from array import array
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+
+from roofline.importers.kineto import names
+from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns, Numbers
+from roofline.importers.kineto.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER
+
+
+@dataclass(slots=True)
+class Nested:
+    """What each span is part of.  Rows are positions in Columns.spans; NONE is none."""
+
+    counted: bytearray  # 1 where the operator is counted
+    owner: "array[int]"  # of launches: the counted operator around
+    phase: bytearray
+    module: "array[int]"  # number in `modules`; 0 is outside every module
+    sequence: "array[int]"  # autograd's number in force
+    modules: Numbers = field(default_factory=Numbers)
+    steps: list[int] = field(default_factory=list)  # rows of the profiler's step annotations
+    optimizers: list[int] = field(default_factory=list)  # rows of optimizer steps
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A span that is open while its thread is walked."""
+
+    end: int
+    row: int
+    owner: int  # counted operator at or around this span
+    inner: int  # innermost operator at or around it
+    phase: int
+    module: int
+    sequence: int
+    key: int  # of this very span where it is counted, else NONE
+
+
+_BOTTOM = _Frame(2**63, NONE, NONE, NONE, OTHER, 0, NONE, NONE)
+
+
+class Walk:
+    """Goes through the spans thread by thread, in order of time, with the open ones on a stack."""
+
+    def __init__(self, columns: Columns, end: Sequence[int], active: Container[int]):
+        count = len(columns.spans)
+        self.nested = Nested(
+            counted=bytearray(count),
+            owner=array("q", [NONE]) * count,
+            phase=bytearray([OTHER]) * count,
+            module=array("i", [0]) * count,
+            sequence=array("q", [NONE]) * count,
+        )
+        self.nested.modules.number("")
+        self._spans = columns.spans
+        self._end = end
+        self._active = active
+        calls = columns.calls.values()
+        self._called = [call[0] for call in calls]
+        self._of_call = [names.operator(call[0], bool(call[5])) for call in calls]
+        self._of_name = [names.annotation(name) for name in columns.names.values()]
+        self._paths: dict[tuple[int, str], int] = {}
+
+    def go(self, rows: Sequence[int], start: Sequence[int]) -> Nested:
+        """Walk; `rows` are in the order of `times.in_order`."""
+        kinds, threads = self._spans.kind, self._spans.thread
+        stack, thread = [_BOTTOM], NONE
+        for row in rows:
+            if threads[row] != thread:
+                thread, stack = threads[row], [_BOTTOM]
+            begin = start[row]
+            while stack[-1].end <= begin:
+                stack.pop()
+            if kinds[row] == LAUNCH:
+                self._launch(row, stack[-1])
+            else:
+                stack.append(self._open(row, kinds[row] == OP, stack[-1]))
+        return self.nested
+
+    def _launch(self, row: int, top: _Frame) -> None:
+        nested, owner = self.nested, top.owner
+        if owner == NONE and top.inner != NONE and self._spans.link[row] in self._active:
+            owner = top.inner
+            nested.counted[owner] = 1
+        nested.owner[row], nested.phase[row], nested.module[row] = owner, top.phase, top.module
+        nested.sequence[row] = top.sequence
+
+    def _open(self, row: int, is_operator: bool, top: _Frame) -> _Frame:
+        nested, spans, key = self.nested, self._spans, self._spans.key[row]
+        frame = _Frame(
+            self._end[row], row, top.owner, top.inner, top.phase, top.module, top.sequence, NONE
+        )
+        meaning = self._of_call[key] if is_operator else self._of_name[key]
+        if is_operator:
+            frame.inner = row
+            if spans.link[row] != NONE:
+                frame.sequence = spans.link[row]
+            if top.key != NONE and self._only_calls(top.key, key):
+                nested.counted[top.row] = 0
+                top.owner = top.key = frame.owner = NONE
+            if frame.owner == NONE and meaning.role == "operator":
+                nested.counted[row] = 1
+                frame.owner, frame.key = row, key
+        if meaning.marks:
+            self._mark(row, meaning, frame)
+        nested.phase[row], nested.module[row] = frame.phase, frame.module
+        nested.sequence[row] = frame.sequence
+        return frame
+
+    def _only_calls(self, outer: int, inner: int) -> bool:
+        """Whether the outer is that overload of its name which is composed of the inner alone."""
+        outer_name, inner_name = self._called[outer], self._called[inner]
+        return inner_name in (outer_name, names.CALLS.get(outer_name))
+
+    def _mark(self, row: int, meaning: names.Meaning, frame: _Frame) -> None:
+        if meaning.backward:
+            frame.phase = BACKWARD
+        elif meaning.optimizer:
+            frame.phase = OPTIMIZER
+            self.nested.optimizers.append(row)
+        elif meaning.step:
+            self.nested.steps.append(row)
+        elif meaning.module:
+            frame.module = self._path(frame.module, meaning.module)
+
+    def _path(self, around: int, name: str) -> int:
+        """The module `name` inside another, as ``Net_0.Block_1.Linear_3``."""
+        found = self._paths.get((around, name))
+        if found is None:
+            outer = self.nested.modules.values()[around]
+            found = self.nested.modules.number(f"{outer}.{name}" if outer else name)
+            self._paths[around, name] = found
+        return found
+
+
+def settle(nested: Nested, columns: Columns) -> None:
+    """Forward is what backward answers to, by autograd's sequence numbers, or what a module ran.
+
+    A backward operator gets the module of the forward operator with its number.  The last operator
+    that bears a number made the node; earlier ones bear it because none was made since.
+    """
+    spans = columns.spans
+    answered: set[int] = set()
+    module_of: dict[int, int] = {}
+    for row, sequence in enumerate(spans.link):
+        if sequence == NONE or spans.kind[row] != OP:
+            continue
+        if nested.phase[row] == BACKWARD:
+            answered.add(sequence)
+        elif nested.module[row]:
+            module_of[sequence] = nested.module[row]
+    for row, phase in enumerate(nested.phase):
+        if phase == OTHER and (nested.module[row] or nested.sequence[row] in answered):
+            nested.phase[row] = FORWARD
+        elif phase == BACKWARD and not nested.module[row]:
+            nested.module[row] = module_of.get(nested.sequence[row], 0)

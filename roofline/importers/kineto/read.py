@@ -1,0 +1,33 @@
+"""One trace file -> a run, with everything that was repaired, skipped or is missing said in it."""
+
+from roofline.importers.format import Options, Source
+from roofline.importers.kineto import about
+from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.convert import convert
+from roofline.importers.kineto.stream import Reader
+from roofline.runfile import Recorder, Run
+
+
+def read(source: Source, options: Options) -> Run:
+    """Read, join, account."""
+    columns, reader = Columns(), Reader(source)
+    for batch in reader.batches():
+        columns.add(batch)
+    warnings: list[str] = []
+    made = convert(columns)
+    device = about.device(reader.about, made.device, options, warnings)
+    return Run(
+        recorder=Recorder(
+            tool="PyTorch profiler",
+            program=source.name,
+            recorded_at=about.recorded_at(reader.about, columns.first_us),
+            versions=about.versions(reader.about),
+            timer=f"device activities and operators as the profiler timed them; {made.how}",
+            warnings=tuple(warnings),
+        ),
+        device=device,
+        signatures=made.signatures,
+        steps=made.steps,
+        gaps=(),
+        events=made.events,
+    )

@@ -1,0 +1,79 @@
+"""Distinct calls and kernels -> signatures of a run, each accounted for once."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Literal
+
+from roofline import ops
+from roofline.importers.kineto import copies
+from roofline.importers.kineto.arguments import Unreadable, call
+from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.event import whole
+from roofline.runfile import Signature
+from roofline.work import Ledger, unknown
+
+Device = Literal["cpu", "cuda"]
+IN_GRAPH = "not accounted for: a graph launch replays it, and its operators are not in the trace"
+
+
+class Signatures:
+    """The signatures that were asked for, numbered in that order."""
+
+    def __init__(self, columns: Columns, device: Device):
+        self.made: list[Signature] = []
+        self.unreadable: dict[str, list[str]] = {}  # why -> operators that cannot be described
+        self._calls = columns.calls.values()
+        self._kernels = columns.kernels.values()
+        self._names = columns.names.values()
+        self._device = device
+        self._index: dict[Hashable, int] = {}
+
+    def of_call(self, key: int) -> int:
+        """The signature of an operator call."""
+        return self._number(("call", key), lambda: self._call(key))
+
+    def of_kernel(self, key: int, in_graph: bool) -> int:
+        """The signature of a kernel: its work is known only through its operator."""
+        name = self._kernels[key][0]
+        return self._number(("kernel", name, in_graph), lambda: _kernel(name, in_graph))
+
+    def of_copy(self, key: int) -> int:
+        """The signature of a copy or memset."""
+        name, nbytes = self._kernels[key][0], whole(self._kernels[key][-1])
+        return self._number(
+            ("copy", name, nbytes),
+            lambda: Signature(name=name, ledger=copies.ledger(name, nbytes)),
+        )
+
+    def of_launch(self, key: int) -> int:
+        """The signature of a launch, which has no work of its own."""
+        return self._number(("launch", key), lambda: Signature(name=self._names[key]))
+
+    def free(self, at: int) -> bool:
+        """Whether signature `at` is known to need nothing (a view)."""
+        ledger = self.made[at].ledger
+        return ledger is not None and not ledger.entries and not ledger.unaccounted
+
+    def _number(self, where: Hashable, make: Callable[[], Signature]) -> int:
+        at = self._index.get(where)
+        if at is None:
+            at = self._index[where] = len(self.made)
+            self.made.append(make())
+        return at
+
+    def _call(self, key: int) -> Signature:
+        name, dims, types, strides, values, _ = self._calls[key]
+        try:
+            described = call(name, dims, types, strides, values, self._device)
+        except Unreadable as why:
+            self.unreadable.setdefault(str(why), []).append(name)
+            return Signature(name=name, ledger=_unknown(name, f"not accounted for: {why}"))
+        return Signature(name=name, call=described, ledger=ops.account(described))
+
+
+def _kernel(name: str, in_graph: bool) -> Signature:
+    return Signature(name=name, ledger=_unknown(name, IN_GRAPH) if in_graph else unknown(name))
+
+
+def _unknown(name: str, why: str) -> Ledger:
+    return replace(unknown(name), conventions=(why,))

@@ -1,0 +1,61 @@
+"""Where one repetition of the program's work ends, as far as the trace says."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from roofline.importers.kineto.columns import NONE
+from roofline.runfile import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Windows of time on the host; work belongs to the window in which it was started."""
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    names: tuple[str, ...]
+    how: str  # in words
+
+    def of(self, time: int) -> int:
+        """The window `time` falls into; NONE outside all of them."""
+        at = bisect_right(self.starts, time) - 1
+        return at if at >= 0 and time < self.ends[at] else NONE
+
+
+Window = tuple[int, int, str]  # start, end [ns], name
+
+
+def cut(annotated: Sequence[Window], optimizer: Sequence[Window], whole: Window) -> Cut:
+    """Divide by the profiler's own step annotations; else at the end of each optimizer step, where
+    there are several; else not at all.
+    """
+    if annotated:
+        windows = sorted({start: (start, end, name) for start, end, name in annotated}.values())
+        return _cut(windows, f"{len(windows)} steps, as the profiler's schedule marks them")
+    ends = sorted({end for _, end, _ in optimizer})
+    if len(ends) > 1:
+        starts = [whole[0], *ends]
+        windows = [(s, e, "") for s, e in zip(starts, ends, strict=False)]
+        return _cut(windows, f"{len(ends)} steps, ending at each Optimizer.step")
+    return _cut([whole], "one step: the trace marks none")
+
+
+def _cut(windows: Sequence[Window], how: str) -> Cut:
+    starts, ends, names = zip(*windows, strict=True)
+    # A window ends where the next begins, should the two overlap.
+    ends = tuple(min(e, n) for e, n in zip(ends, (*starts[1:], max(ends)), strict=True))
+    return Cut(starts, ends, names, how)
+
+
+def measured(cut: Cut, done: int, origin: int) -> tuple[Step, ...]:
+    """The steps, times counted from `origin`; `done` is when the device finished its last work.
+
+    Only the last step waits for the device: before that the device works on one step while the
+    host already starts the next.
+    """
+    ends = (*cut.ends[:-1], max(cut.ends[-1], done))
+    return tuple(
+        Step(start_ns=start - origin, duration_ns=end - start, name=name)
+        for start, end, name in zip(cut.starts, ends, cut.names, strict=True)
+    )
