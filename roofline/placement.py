@@ -38,6 +38,44 @@ class Placement:
     no_ceiling: tuple[Resource, ...]  # demanded, but nothing known about their rate
     placed_at: Resource  # the boundary its compulsory bytes cross
     measured_s: float | None = None
+    # Which of its counts was placed: the formula, or, without one, what counters saw.
+    count: Count = Count.ALGORITHMIC
+
+    @property
+    def counted(self) -> tuple[Ledger, ...]:
+        """The ledgers that were placed: the formula alone, or flop and bytes of counters."""
+        if self.count is Count.ALGORITHMIC:
+            placed: tuple[Ledger | None, ...] = (self.work.algorithmic,)
+        else:
+            placed = (self.work.executed, self.work.achieved)
+        return tuple(ledger for ledger in placed if ledger is not None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether what was placed accounts for the whole work, arithmetic and bytes."""
+        return bool(self.counted) and not self.unaccounted
+
+    @property
+    def unaccounted(self) -> tuple[str, ...]:
+        """What is missing from what was placed, each once; of counters, whole sides of them too."""
+        missing = [text for ledger in self.counted for text in ledger.unaccounted]
+        if self.count is not Count.ALGORITHMIC:
+            missing += ["flop: not counted"] if self.work.executed is None else []
+            missing += ["bytes: not counted"] if self.work.achieved is None else []
+        return tuple(dict.fromkeys(missing))
+
+    @property
+    def demand(self) -> dict[Resource, int]:
+        """Total need per resource of what was placed."""
+        return {r: n for ledger in self.counted for r, n in ledger.demand().items()}
+
+    @property
+    def flop(self) -> int | None:
+        """Floating-point operations of what was placed; None when nobody counted them."""
+        arithmetic = self.work.executed if self.count is not Count.ALGORITHMIC else self.ledger
+        if arithmetic is None or (arithmetic.unaccounted and not arithmetic.entries):
+            return None
+        return arithmetic.flop
 
     @property
     def ledger(self) -> Ledger | None:
@@ -52,7 +90,7 @@ class Placement:
     @property
     def known(self) -> bool:
         """Whether the whole demand is in `bounds`."""
-        return self.ledger is not None and not self.ledger.unaccounted and not self.no_ceiling
+        return self.complete and not self.no_ceiling
 
     @property
     def roof_s(self) -> float | None:
@@ -86,19 +124,15 @@ class Placement:
     @property
     def attainable_flop_per_s(self) -> float | None:
         """The rate this work would reach on its roof; None for work without flop."""
-        if self.ledger is None or not self.ledger.flop or not self.roof_s:
-            return None
-        return self.ledger.flop / self.roof_s
+        return self.flop / self.roof_s if self.flop and self.roof_s else None
 
     @property
     def intensity(self) -> dict[Resource, float]:
         """Flop per byte at every boundary the work crosses."""
-        if self.ledger is None:
+        if self.flop is None:
             return {}
         return {
-            r: self.ledger.flop / amount
-            for r, amount in self.ledger.demand().items()
-            if r.is_boundary and amount
+            r: self.flop / amount for r, amount in self.demand.items() if r.is_boundary and amount
         }
 
     @property
@@ -124,12 +158,15 @@ def place(
     """Put `work` under `roof`.
 
     `at` is the boundary that its compulsory bytes cross: DRAM, or nearer where a warm cache is
-    known to hold the data (`Roof.innermost`).
+    known to hold the data (`Roof.innermost`).  Work without any formula is placed by what counters
+    saw of it, where they did.
     """
     if measured_s is not None and not (math.isfinite(measured_s) and measured_s > 0):
         raise BadInput(f"a measured time must be positive and finite; got {measured_s} s")
     work = Work(algorithmic=work) if isinstance(work, Ledger) else work
     ledger = work.algorithmic
+    if (work.executed or work.achieved) and (ledger is None or _says_nothing(ledger)):
+        return _by_counters(work, roof, measured_s)
     if ledger is None:
         return Placement(work=work, bounds=(), no_ceiling=(), placed_at=at, measured_s=measured_s)
     ledger = _moved(ledger, at)
@@ -143,14 +180,32 @@ def place(
     )
 
 
+def _says_nothing(ledger: Ledger) -> bool:
+    return not ledger.entries and bool(ledger.unaccounted)
+
+
+def _by_counters(work: Work, roof: Roof, measured_s: float | None) -> Placement:
+    """Place executed flop and achieved bytes: each boundary's own traffic under its own ceiling."""
+    parts = [_bounds(x, roof) for x in (work.executed, work.achieved) if x is not None]
+    bounds = [bound for some, _ in parts for bound in some]
+    return Placement(
+        work=work,
+        bounds=tuple(sorted(bounds, key=lambda bound: bound.least_s, reverse=True)),
+        no_ceiling=tuple(resource for _, some in parts for resource in some),
+        placed_at=DRAM,
+        measured_s=measured_s,
+        count=Count.ACHIEVED if work.executed is None else Count.EXECUTED,
+    )
+
+
 def _bounds(ledger: Ledger, roof: Roof) -> tuple[tuple[Bound, ...], tuple[Resource, ...]]:
     bounds, no_ceiling = [], []
     for resource, amount in ledger.demand().items():
-        ceiling = roof.ceiling(resource, ledger.read_share(resource))
-        if ceiling is None:
-            no_ceiling.append(resource)
-        elif amount:
+        ceiling = roof.ceiling(resource, ledger.read_share(resource)) if amount else None
+        if ceiling is not None:
             bounds.append(Bound(resource, ceiling, amount))
+        elif amount:
+            no_ceiling.append(resource)
     bounds.sort(key=lambda bound: bound.least_s, reverse=True)
     return tuple(bounds), tuple(no_ceiling)
 

@@ -17,15 +17,17 @@ def _where(program: Program) -> str:
     whole = program.whole
     name = (program.recorder.program if program.recorder else "") or "The program"
     step = "a step" if whole.steps > 1 else "the run"
-    if whole.step_s is None:
+    # A profiler of single kernels records no time around them: device time is what there is.
+    step_s, of = (whole.busy_s, " of device time") if whole.step_s is None else (whole.step_s, "")
+    if step_s is None:
         return f"{name} has no times, so nothing can be said about how far it is from its roof."
-    takes = f"{name} takes {show(whole.step_s, 's')} for {step}"
+    takes = f"{name} takes {show(step_s, 's')}{of} for {step}"
     if whole.roof_s is None:
         return f"{takes}; without ceilings of its device, how far that is from the roof is unknown."
     part = "" if (whole.coverage or 0) >= 0.995 else " (what is accounted for)"
     return (
         f"{takes}; at the roof of {program.roof.name} its operators would need "
-        f"{show(whole.roof_s, 's')}{part}, {whole.roof_s / whole.step_s:.0%} of that."
+        f"{show(whole.roof_s, 's')}{part}, {whole.roof_s / step_s:.0%} of that."
     )
 
 

@@ -6,6 +6,7 @@ from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.program.chains import NEAR, Chain
 from roofline.units import show
+from roofline.work import Count
 
 WORTH = 0.02  # assumed: a chain that could save less of a step is not worth a line
 PASSES = 1.25  # assumed: fewer passes than this over the least are not excess
@@ -98,6 +99,8 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
             continue
         if not bound.demanded.is_boundary or fraction < NEAR or not _visible(program, item):
             continue
+        if item.placement.count is not Count.ALGORITHMIC:
+            continue  # bytes that a counter saw may be more than the work needs
         yield Finding(
             code="RF102",
             item=item.name,

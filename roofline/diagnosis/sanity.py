@@ -66,8 +66,7 @@ def incomplete_ledger(program: Program) -> Iterator[Finding]:
 
 def _unaccounted(item: Item) -> str:
     took = "not timed" if item.measured_s is None else show(item.measured_s / item.steps, "s")
-    reasons = () if item.ledger is None else item.ledger.unaccounted
-    reason = next((text for text in reasons if text != item.name), "no rule")
+    reason = next((text for text in item.placement.unaccounted if text != item.name), "no rule")
     return f"{item.name}: {took} a step, {item.calls / item.steps:g} calls; {reason}"
 
 

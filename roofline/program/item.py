@@ -74,7 +74,7 @@ class Item:
     @property
     def complete(self) -> bool:
         """Whether every part is accounted for."""
-        return self.ledger is not None and not self.ledger.unaccounted
+        return self.placement.complete
 
     @property
     def roof_fraction(self) -> float | None:

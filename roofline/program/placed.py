@@ -1,11 +1,13 @@
 """The signatures of a run, recounted under today's rules and placed under the run's ceilings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roofline import ops
 from roofline.call import Call, Tensor
 from roofline.device import DRAM, Resource, Roof
 from roofline.placement import Placement, place
+from roofline.program.counted import Counted, counted
 from roofline.runfile import Run, Signature
 from roofline.work import Work, unknown
 
@@ -17,6 +19,7 @@ class Placed:
     signatures: tuple[Signature, ...]
     roof: Roof
     warm: bool  # caches were as the running program left them
+    counted: Mapping[int, Counted] = field(default_factory=dict)  # what counters saw, by signature
     _known: dict[tuple[int, Resource], Placement] = field(default_factory=dict)
 
     def at(self, signature: int, boundary: Resource) -> Placement:
@@ -24,9 +27,19 @@ class Placed:
         key = (signature, boundary)
         if key not in self._known:
             one = self.signatures[signature]
-            work = Work(algorithmic=one.ledger, executed=one.executed)
+            seen = self.counted.get(signature, _UNSEEN)
+            work = Work(
+                algorithmic=one.ledger,
+                executed=seen.executed or one.executed,
+                achieved=seen.achieved,
+            )
             self._known[key] = place(work, self.roof, at=boundary)
         return self._known[key]
+
+    def shapes(self, signature: int) -> str:
+        """The tensors of one call in words, or how a kernel without a call was launched."""
+        call = self.signatures[signature].call
+        return self.counted.get(signature, _UNSEEN).shape if call is None else shapes(call)
 
     def free(self, signature: int) -> bool:
         """Whether such a call is known to touch nothing: a view."""
@@ -45,12 +58,16 @@ class Placed:
         return self.roof.innermost(max(ledger.footprint, reach or 0))
 
 
+_UNSEEN = Counted()
+
+
 def recount(run: Run) -> Placed:
     """Count every signature of `run`."""
     return Placed(
         signatures=tuple(_recounted(signature) for signature in run.signatures),
         roof=_roof(run),
         warm=run.recorder.cache == "warm",
+        counted=counted(run),
     )
 
 

@@ -1,15 +1,16 @@
 """Reading a run: recount, place, time, group."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from roofline.counters import Reading
 from roofline.device import DISPATCH, DRAM, LAUNCH, Device, Resource, Roof
 from roofline.errors import BadInput, NotFound
 from roofline.placement import place
 from roofline.program.chains import Chain, chains
 from roofline.program.item import Conditions, Item, Part, line, total
-from roofline.program.placed import Placed, recount, shapes
+from roofline.program.placed import Placed, recount
 from roofline.program.timing import Timed, busy_ns, measured_steps, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger
@@ -43,6 +44,8 @@ class Program:
     chains: tuple[Chain, ...]  # neighbours that pass over the same data, most bytes saved first
     whole: Totals
     gaps: tuple[Gap, ...]
+    # What a profiler's counters say beside flop and bytes, by position in Run.signatures.
+    facts: Mapping[int, Mapping[str, Reading]] = field(default_factory=dict)
 
     @property
     def roof(self) -> Roof:
@@ -95,6 +98,7 @@ def read(run: Run) -> Program:
         chains=chains(events, placed),
         whole=_totals(run, parts, conditions),
         gaps=run.gaps,
+        facts={signature: seen.facts for signature, seen in placed.counted.items()},
     )
 
 
@@ -145,7 +149,7 @@ def _parts(events: Iterable[Timed], placed: Placed) -> tuple[Part, ...]:
         Part(
             signature=at,
             name=placed.signatures[at].name,
-            shapes=shapes(placed.signatures[at].call),
+            shapes=placed.shapes(at),
             phase=phase,
             module=module,
             kind=group[0].kind,
@@ -186,7 +190,7 @@ def _coverage(parts: tuple[Part, ...]) -> float | None:
     timed_ns = total(e.time_ns for p in parts for e in p.events)
     if not timed_ns:
         return None
-    complete = (p for p in parts if p.once.ledger is not None and not p.once.ledger.unaccounted)
+    complete = (p for p in parts if p.once.complete)
     return (total(e.time_ns for p in complete for e in p.events) or 0) / timed_ns
 
 

@@ -4,18 +4,18 @@ Schema ``roofline.placement/1``.  Amounts and times of an item are totals over i
 step (mean over the measured steps).  null is unknown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from roofline.device import BOUNDARIES, Ceiling, Resource
+from roofline.device import BOUNDARIES, PIPES, Ceiling, Resource
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
 from roofline.placement import Bound, Placement
 from roofline.program import Item, Program, read
 from roofline.provenance import Spread
 from roofline.runfile import Run
-from roofline.work import Count, Ledger, Work
+from roofline.work import Count, Exactness, Ledger, Work
 
 SCHEMA = "roofline.placement/1"
 Document = dict[str, Any]
@@ -72,34 +72,43 @@ def _item(item: Item, program: Program) -> Document:
         "spread_of": "call" if len(item.signatures) == 1 else "step",
         "too_short": item.too_short,
         "page_faults": _per(item.page_faults, n),
-        "exactness": _exactness(item.ledger),
-        "conventions": list(item.ledger.conventions) if item.ledger else [],
-        "ledger": _lines(item.ledger, n) if len(item.signatures) == 1 else None,
+        "exactness": _exactness(item.placement.counted),
+        "conventions": list(
+            dict.fromkeys(text for x in item.placement.counted for text in x.conventions)
+        ),
+        "ledger": _lines(item.placement.counted, n) if len(item.signatures) == 1 else None,
+        "facts": _facts(program, item),
     }
 
 
 def _placed(placement: Placement, n: int) -> Document:
     ledger, work = placement.ledger, placement.work
     demand = {} if ledger is None else ledger.demand()
-    boundaries = [r for r in BOUNDARIES if r in demand]
+    by_formula = placement.count is Count.ALGORITHMIC
+    pipes = [r for r in PIPES if r in demand or r in placement.demand]
+    boundaries = [r for r in BOUNDARIES if r in demand or r in placement.demand]
     binding = placement.binding
     return {
-        "count": Count.ALGORITHMIC.value,
+        "count": placement.count.value,
         "demand": _demand(demand, placement.placed_at, n)
-        if ledger and not _empty(ledger)
+        if ledger and by_formula and not _empty(ledger)
         else None,
-        "flop": None if ledger is None or _empty(ledger) else _per(ledger.flop, n),
-        "unaccounted": list(dict.fromkeys(ledger.unaccounted)) if ledger else [],
+        "flop": _per(placement.flop, n),
+        "unaccounted": list(placement.unaccounted),
         "intensity": {r.name: v for r, v in placement.intensity.items()},
         "ridge_point": {r.name: v for r, v in placement.ridge_point.items()},
-        "bounds": [_bound(bound, n) for bound in placement.bounds],
+        "bounds": [_bound(bound, placement.count, n) for bound in placement.bounds],
         "binding": binding.demanded.name if binding else None,
         "attainable_flop_per_s": placement.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
         "no_ceiling": [r.name for r in placement.no_ceiling],
-        "executed": _executed(demand, work, n),
+        "executed": _executed(pipes, work, n),
         "achieved": {r.name: _achieved(work.achieved, r, n) for r in boundaries},
-        "excess": {r.name: _excess(work, r) for r in boundaries},
+        "excess": {
+            r.name: excess
+            for r in (*pipes, *boundaries)
+            if (excess := _excess(work, r)) is not None or r.is_boundary
+        },
     }
 
 
@@ -116,33 +125,44 @@ def _demand(demand: Mapping[Resource, int], placed_at: Resource, n: int) -> Docu
     return amounts
 
 
-def _executed(demand: Iterable[Resource], work: Work, n: int) -> Document:
+def _executed(pipes: Iterable[Resource], work: Work, n: int) -> Document:
     known = {} if work.executed is None else work.executed.demand()
-    return {r.name: _per(known.get(r), n) for r in demand if r.is_pipe}
+    return {r.name: _per(known.get(r), n) for r in pipes}
 
 
 def _achieved(ledger: Ledger | None, boundary: Resource, n: int) -> Document:
+    """Bytes that counters saw, with their total; one way is null where only that was counted."""
     lines = [] if ledger is None else [e for e in ledger.entries if e.resource == boundary]
     if not lines:
         return {"read": None, "write": None, "source": None}
+    apart = all(e.access is not None for e in lines)
+    one_way = {
+        way: sum(e.amount for e in lines if e.access == way) if apart else None
+        for way in ("read", "write")
+    }
     return {
-        "read": _per(sum(e.amount for e in lines if e.access == "read"), n),
-        "write": _per(sum(e.amount for e in lines if e.access == "write"), n),
+        **{way: _per(amount, n) for way, amount in one_way.items()},
+        "total": _per(sum(e.amount for e in lines), n),
         "source": ", ".join(dict.fromkeys(e.why for e in lines)),
     }
 
 
-def _excess(work: Work, boundary: Resource) -> float | None:
-    if work.achieved is None or work.algorithmic is None:
+def _excess(work: Work, resource: Resource) -> float | None:
+    """Achieved over algorithmic bytes, executed over algorithmic flop."""
+    done = work.executed if resource.is_pipe else work.achieved
+    if done is None or work.algorithmic is None:
         return None
-    achieved = work.achieved.demand().get(boundary)
-    least = work.algorithmic.demand().get(boundary)
-    return achieved / least if achieved is not None and least else None
+    counted = done.demand().get(resource)
+    least = work.algorithmic.demand().get(resource)
+    return counted / least if counted is not None and least else None
 
 
-def _bound(bound: Bound, n: int) -> Document:
+def _bound(bound: Bound, count: Count, n: int) -> Document:
     ceiling = bound.ceiling
+    if count is not Count.ALGORITHMIC:
+        count = Count.EXECUTED if bound.demanded.is_pipe else Count.ACHIEVED
     return {
+        "count": count.value,
         "resource": bound.demanded.name,
         "amount": _per(bound.amount, n),
         "rate": ceiling.rate,
@@ -192,20 +212,36 @@ def _finding(finding: Finding) -> Document:
     return plain
 
 
-def _lines(ledger: Ledger | None, n: int) -> list[Document]:
+def _lines(ledgers: Sequence[Ledger], n: int) -> list[Document]:
     return [
         {
             "resource": e.resource.name, "amount": _per(e.amount, n), "unit": e.resource.unit,
             "why": e.why, "access": e.access, "exactness": e.exactness.value,
             "low": _per(e.low, n), "high": _per(e.high, n),
         }
-        for e in (ledger.entries if ledger else ())
+        for ledger in ledgers
+        for e in ledger.entries
     ]  # fmt: skip
 
 
-def _exactness(ledger: Ledger | None) -> str:
-    label = None if ledger is None else ledger.exactness
-    return "unknown" if label is None else label.value
+def _facts(program: Program, item: Item) -> Document:
+    """What counters say beside flop and bytes, of one launch of a kernel."""
+    known = program.facts.get(item.signatures[0], {}) if len(item.signatures) == 1 else {}
+    return {
+        name: {
+            "value": reading.value, "unit": reading.unit, "source": reading.source,
+            "mark": reading.mark,
+        }
+        for name, reading in known.items()
+    }  # fmt: skip
+
+
+def _exactness(ledgers: Sequence[Ledger]) -> str:
+    labels = [ledger.exactness for ledger in ledgers]
+    if not labels or None in labels:
+        return "unknown"
+    order = list(Exactness)
+    return max((label for label in labels if label), key=order.index).value
 
 
 def _per(total: float | None, n: int) -> float | int | None:

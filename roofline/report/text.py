@@ -108,7 +108,7 @@ def fraction(item: Document) -> str:
 
 
 def _binding(item: Document) -> str:
-    if item["unaccounted"]:
+    if item["unaccounted"] and (item["count"] == "algorithmic" or item["binding"] is None):
         return "unaccounted"
     if item["binding"] is None:
         return "no ceiling" if item["no_ceiling"] else "nothing"
