@@ -11,14 +11,18 @@ from roofline.call import Call
 from roofline.errors import RooflineError
 from roofline.ops import attention as _attention
 from roofline.ops import (
+    bag,
     collective,
     contraction,
     conv,
     creation,
+    distance,
     dropout,
+    encoder,
     formulas,
     fourier,
     free,
+    gated,
     indexing,
     linalg,
     loss,
@@ -54,6 +58,7 @@ from roofline.work import Ledger, unknown
 
 RULES: tuple[Rule, ...] = (
     *pointwise.RULES,
+    *gated.RULES,
     *reduce.RULES,
     *_softmax.RULES,
     *norm.RULES,
@@ -63,7 +68,9 @@ RULES: tuple[Rule, ...] = (
     *conv.RULES,
     *recurrent.RULES,
     *_attention.RULES,
+    *encoder.RULES,
     *_embedding.RULES,
+    *bag.RULES,
     *indexing.RULES,
     *sorting.RULES,
     *pooling.RULES,
@@ -76,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     *margin.RULES,
     *fourier.RULES,
     *linalg.RULES,
+    *distance.RULES,
     *optimizer.RULES,
     *collective.RULES,
     *free.RULES,

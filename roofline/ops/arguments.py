@@ -84,7 +84,7 @@ def flags(call: Call, index: int, count: int) -> tuple[bool, ...]:
 def _checked(call: Call, index: int, found: Tensor, rank: int | None) -> Tensor:
     if found.dtype not in DTYPE_BYTES:
         raise Unaccountable(f"{call.op}: no size is known for elements of {found.dtype!r}")
-    if any(size < 0 for size in found.shape):
+    if any(type(size) is not int or size < 0 for size in found.shape):
         raise Unaccountable(f"{call.op}: argument {index} has an unknown size, {found.shape}")
     if found.strides is not None and len(found.strides) != len(found.shape):
         raise Unaccountable(f"{call.op}: argument {index} has {found.shape} but {found.strides}")

@@ -12,6 +12,7 @@ from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe
 from roofline.ops.lines import Operands, ledger
 from roofline.ops.rule import Rule, Unaccountable
+from roofline.ops.shapes import below
 from roofline.work import Entry, Ledger
 
 MATRICES = "attention is its two matrix products; softmax and scaling on the scores are left out"
@@ -70,25 +71,11 @@ def attention(
         raise BadInput(f"attention: {heads} heads cannot share {groups} kv_heads evenly")
     q = Tensor((batch, heads, seq_q, head_dim), dtype)
     k = Tensor((batch, groups, keys, head_dim), dtype)
-    seen = visible(seq_q, keys, keys - seq_q) if causal else seq_q * keys
+    seen = below(seq_q, keys, keys - seq_q) if causal else seq_q * keys
     counted = Sizes(batch, heads, seq_q, keys, head_dim, head_dim, seen)
     if backward:
         return _backward(counted, [("O", q), ("grad of O", q)], (q, k, k), causal, math)
     return _forward(counted, q, k, k, [], causal, math)
-
-
-def visible(queries: int, keys: int, ahead: int) -> int:
-    """Pairs a causal mask keeps: query i sees keys 0 .. i + `ahead`.
-
-    >>> visible(4, 4, 0), visible(1, 100, 99)
-    (10, 100)
-    """
-    # Rows that see some keys but not all form an arithmetic series; the rows after it see all.
-    first = max(0, -ahead)
-    full_from = min(queries, max(first, keys - ahead - 1))
-    rising = full_from - first if full_from > first else 0
-    partial_sum = rising * (2 * (first + ahead + 1) + rising - 1) // 2
-    return partial_sum + max(0, queries - max(full_from, first)) * keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +118,7 @@ def _sizes(call: Call, entry: Place, q: Tensor, k: Tensor, v: Tensor, causal: bo
         raise Unaccountable(f"{call.op}: Q, K, V of shapes {q.shape}, {k.shape}, {v.shape}")
     scores = queries * keys
     if causal:
-        scores = visible(queries, keys, keys - queries if entry.last_key else 0)
+        scores = below(queries, keys, keys - queries if entry.last_key else 0)
     return Sizes(batch, heads, queries, keys, q.shape[-1], v.shape[-1], scores)
 
 

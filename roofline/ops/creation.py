@@ -5,11 +5,13 @@ from functools import partial
 from math import ceil
 
 from roofline.call import Call, Tensor
+from roofline.device import SFU
 from roofline.ops import arguments
+from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import ledger, result
 from roofline.ops.rule import Rule, Unaccountable, named
-from roofline.ops.shapes import dtype_argument
-from roofline.work import Ledger
+from roofline.ops.shapes import below, broadcast, dtype_argument
+from roofline.work import Entry, Ledger
 
 RANDOM = "drawing a random number is no flop: the generator's integer work is left out"
 
@@ -37,6 +39,56 @@ def made(shape_at: int | None, dtype_at: int, words: str, call: Call) -> Ledger:
         dtype = "bool" if isinstance(call.arg(1), bool) else "int64"
     y = result(call, shape, dtype_argument(call, dtype_at) or dtype)
     return ledger(writes=[("the result", y)], conventions=(words,) if words else ())
+
+
+def sequence(call: Call) -> Ledger:
+    """aten::linspace, logspace(start, end, steps), randperm(n), hann_window(n), ...: `n` written.
+
+    linspace is a multiply and an add an element, logspace a power on sfu more, a window a cosine.
+    """
+    name = call.op.removeprefix("aten::")
+    n = arguments.integer(call, 2 if name.endswith("space") else 0)
+    flop, sfu = {"linspace": (2, 0), "logspace": (2, 1), "randperm": (0, 0)}.get(name, (3, 1))
+    y = result(call, (n,), "int64" if name == "randperm" else "fp32")
+    return ledger(
+        [Entry(vector_pipe(y.dtype), flop * n, f"{flop} an element"),
+         Entry(SFU, sfu * n, f"{sfu} an element")],
+        writes=[("the result", y)],
+        conventions=(RANDOM,) if name == "randperm" else (),
+    )  # fmt: skip
+
+
+def eye(call: Call) -> Ledger:
+    """aten::eye(n, m): n * m elements written (m = n when there is none)."""
+    n = arguments.integer(call, 0)
+    square = len(call.args) < 6  # eye.m(n, m, dtype, layout, device, pin)
+    shape = (n, n if square else arguments.integer(call, 1))
+    return ledger(writes=[("the result", result(call, shape, "fp32"))])
+
+
+def triangle_places(call: Call) -> Ledger:
+    """aten::tril_indices, triu_indices(rows, cols, offset): two int64 an element kept."""
+    rows, cols = arguments.integer(call, 0), arguments.integer(call, 1)
+    offset, lower = arguments.integer(call, 2, 0), call.op == "aten::tril_indices"
+    kept = below(rows, cols, offset) if lower else rows * cols - below(rows, cols, offset - 1)
+    return ledger(writes=[("the places", result(call, (2, kept), "int64"))])
+
+
+def drawn(call: Call) -> Ledger:
+    """aten::normal(mean, std), poisson(rate), binomial(n, p): parameters read, a number drawn each.
+
+    normal: a multiply and an add an element to scale
+    """
+    given = [t for i in (0, 1) if (t := arguments.optional(call, i)) is not None]
+    shape = broadcast(call, [t.shape for t in given]) if given else arguments.integers(call, 2)
+    y = result(call, shape, given[0].dtype if given else "fp32")
+    flop = 2 if call.op == "aten::normal" else 0
+    return ledger(
+        [Entry(vector_pipe(y.dtype), flop * y.numel, "scale and shift: 2 an element")],
+        reads=[("a parameter", t) for t in given],
+        writes=[("the result", y)],
+        conventions=(RANDOM,),
+    )
 
 
 def bernoulli(call: Call) -> Ledger:
@@ -106,6 +158,19 @@ RULES = (
     Rule("aten::new_full", partial(made, 1, 3, "")),
     *(Rule(f"aten::{name}", partial(made, 0, 1, RANDOM)) for name in ("rand", "randn")),
     *named(bernoulli, "bernoulli"),
+    *named(
+        sequence,
+        "linspace",
+        "logspace",
+        "randperm",
+        "hann_window",
+        "hamming_window",
+        "blackman_window",
+        "bartlett_window",
+    ),
+    *named(eye, "eye"),
+    *named(triangle_places, "tril_indices", "triu_indices"),
+    *named(drawn, "normal", "poisson", "binomial"),
     *named(randint, "randint", "randint_like"),
     *named(arange, "arange"),
 )

@@ -52,6 +52,6 @@ def multinomial(call: Call) -> Ledger:
 
 RULES = (
     *named(native_dropout, "native_dropout", "_fused_dropout"),
-    *named(dropout, "dropout"),
+    *named(dropout, "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"),
     *named(multinomial, "multinomial"),
 )

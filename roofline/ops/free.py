@@ -30,7 +30,13 @@ BOOKKEEPING = (
     "_has_compatible_shallow_copy_type", "requires_grad_", "retain_grad", "_version", "output_nr",
     "is_floating_point", "is_complex", "_assert_async", "_assert_scalar", "_assert_tensor_metadata",
     "sym_constrain_range", "sym_constrain_range_for_size", "record_stream", "_fused_sdp_choice",
-    "_debug_has_internal_overlap", "_nested_tensor_size",
+    "_debug_has_internal_overlap", "_nested_tensor_size", "is_coalesced", "promote_types",
+    "can_cast",
+    "_indices", "_values", "indices", "values", "crow_indices", "col_indices",
+    "_linalg_check_errors", "_nested_get_values", "_nested_get_offsets", "_nested_view_from_jagged",
+    "_nested_get_lengths", "_nested_get_jagged_dummy", "_nested_get_ragged_idx",
+    "_sparse_coo_tensor_with_dims_and_tensors", "_sparse_coo_tensor_unsafe",
+    "_sparse_compressed_tensor_unsafe", "_coalesced_",
 )  # fmt: skip
 OUTSIDE = (
     "profiler::_record_function_enter", "profiler::_record_function_enter_new",

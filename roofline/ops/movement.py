@@ -6,7 +6,7 @@ from roofline.ops import arguments
 from roofline.ops.lines import ledger, result
 from roofline.ops.memory import contiguous
 from roofline.ops.rule import Unaccountable, named
-from roofline.ops.shapes import broadcast, dims_of, dtype_argument, product
+from roofline.ops.shapes import below, broadcast, dims_of, dtype_argument, product
 from roofline.work import Ledger
 
 
@@ -89,6 +89,63 @@ def repeat(call: Call) -> Ledger:
     return _moved([x], Tensor((x.numel * product(times),), x.dtype))
 
 
+def joined(call: Call) -> Ledger:
+    """aten::block_diag(matrices): every block read, and zeros written around them."""
+    parts = arguments.tensors(call, 0)
+    if not parts or any(len(t.shape) > 2 for t in parts):
+        raise Unaccountable(f"{call.op}: blocks that are not matrices")
+    rows = sum(t.shape[0] if len(t.shape) == 2 else 1 for t in parts)
+    cols = sum(t.shape[-1] if t.shape else 1 for t in parts)
+    return _moved(list(parts), result(call, (rows, cols), parts[0].dtype))
+
+
+def triangle(call: Call) -> Ledger:
+    """aten::tril, triu(x[...,m,n], offset): the triangle read, all written (in place: zeros)."""
+    x, offset = arguments.tensor(call, 0), arguments.integer(call, 1, 0)
+    if len(x.shape) < 2:
+        raise Unaccountable(f"{call.op}: a matrix of shape {x.shape}")
+    rows, cols = x.shape[-2:]
+    lower = call.op.startswith("aten::tril")
+    kept = below(rows, cols, offset) if lower else rows * cols - below(rows, cols, offset - 1)
+    batch = product(x.shape[:-2])
+    if call.op.endswith("_"):
+        return ledger(writes=[("zeros", Tensor((batch * (rows * cols - kept),), x.dtype))])
+    return _moved([Tensor((batch * kept,), x.dtype)], Tensor(x.shape, x.dtype))
+
+
+def diagonal(call: Call) -> Ledger:
+    """aten::diagonal_copy(x, offset, dim1, dim2), diag_embed: a diagonal, or one among zeros."""
+    x, offset = arguments.tensor(call, 0), arguments.integer(call, 1, 0)
+    if call.op == "aten::diag_embed":
+        side = (x.shape[-1] if x.shape else 1) + abs(offset)
+        return _moved([x], Tensor((*x.shape[:-1], side, side), x.dtype))
+    if len(x.shape) < 2:
+        raise Unaccountable(f"{call.op}: a matrix of shape {x.shape}")
+    pair = (arguments.integer(call, 2, 0), arguments.integer(call, 3, 1))
+    a, b = (x.shape[dims_of(call, len(x.shape), (d,))[0]] for d in pair)
+    length = max(0, min(a, b - offset) if offset >= 0 else min(a + offset, b))
+    picked = Tensor((x.numel // max(1, a * b) * length,), x.dtype)
+    return _moved([picked], picked)
+
+
+def padded_sequence(call: Call) -> Ledger:
+    """aten::_pack_padded_sequence(x, lengths, batch_first), its backward, _pad_packed_sequence.
+
+    How many rows are padding is data, so the result must be recorded.
+    """
+    x = arguments.tensor(call, 0)
+    if call.outputs:
+        return _moved([x], Tensor(call.outputs[0].shape, x.dtype))
+    raise Unaccountable(f"{call.op}: how much is padding is data, and the result is not recorded")
+
+
+def packed_weights(call: Call) -> Ledger:
+    """aten::_convert_weight_to_int4pack(W, tiles), _for_cpu: weights repacked, 4 bits each."""
+    w = arguments.tensor(call, 0, 2)
+    count = w.numel * (2 if w.dtype == "uint8" else 1)
+    return _moved([w], Tensor((-(-count // 2),), "uint8"))
+
+
 def _elsewhere(call: Call) -> bool:
     """Whether a device is named: the tensor may have moved there."""
     return any(isinstance(a, str) and a.split(":")[0] in _DEVICES for a in call.args)
@@ -103,9 +160,40 @@ def _moved(sources: list[Tensor], y: Tensor) -> Ledger:
 
 
 RULES = (
-    *named(clone, "clone"),
+    *named(
+        clone,
+        "clone",
+        "flip",
+        "roll",
+        "rot90",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "channel_shuffle",
+        "native_channel_shuffle",
+        "view_copy",
+        "_reshape_copy",
+        "permute_copy",
+        "transpose_copy",
+        "t_copy",
+        "detach_copy",
+        "alias_copy",
+        "squeeze_copy",
+        "unsqueeze_copy",
+        "_conj_physical",
+        "conj_physical",
+    ),
+    *named(joined, "block_diag"),
+    *named(triangle, "tril", "triu", "tril_", "triu_"),
+    *named(diagonal, "diagonal_copy", "diag_embed"),
+    *named(
+        padded_sequence,
+        "_pack_padded_sequence",
+        "_pack_padded_sequence_backward",
+        "_pad_packed_sequence",
+    ),
+    *named(packed_weights, "_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu"),
     *named(maybe, "to", "reshape", "reshape_as", "contiguous", "flatten", "ravel"),
-    *named(repeat, "repeat", "repeat_interleave"),
+    *named(repeat, "repeat", "repeat_interleave", "tile"),
     *named(to_copy, "_to_copy"),
     *named(copy_into, "copy_", "set_data"),
     *named(cat, "cat", "concat"),

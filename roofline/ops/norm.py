@@ -144,6 +144,14 @@ def batch(training_at: int | None, call: Call) -> Ledger:
     )
 
 
+def instance(call: Call) -> Ledger:
+    """aten::instance_norm(x[N,C,...], gamma, beta, running stats, use_input_stats, ...)."""
+    x = arguments.tensor(call, 0)
+    own = arguments.flag(call, 5, True)
+    reads, flop = _affine(call, x, 6 if own else 2, (1, "gamma"), (2, "beta"))
+    return _forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype))])
+
+
 def batch_backward(call: Call) -> Ledger:
     """aten::native_batch_norm_backward(g, x, gamma, running.., saved.., train, eps, mask).
 
@@ -235,6 +243,7 @@ RULES = (
       for name in ("native_batch_norm", "_native_batch_norm_legit", "batch_norm",
                    "cudnn_batch_norm", "miopen_batch_norm")),
     Rule("aten::_batch_norm_with_update", partial(batch, None)),
+    *named(instance, "instance_norm"),
     *named(batch_backward, "native_batch_norm_backward", "cudnn_batch_norm_backward"),
 )  # fmt: skip
 FORMULAS = (layer_norm, rms_norm)

@@ -8,7 +8,8 @@ from roofline.device import SFU
 from roofline.ops import arguments, reduce
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import Operands, ledger
-from roofline.ops.pointwise import IN_PLACE, TABLE, Pointwise, in_place, out_of_place
+from roofline.ops.pointwise import in_place, out_of_place
+from roofline.ops.pointwise_table import IN_PLACE, TABLE, Pointwise
 from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.work import Count, Entry, Ledger
 
@@ -87,6 +88,34 @@ def sgd(call: Call) -> Ledger:
     return _fused(p, flop, 0, kept, [("gradients", t) for t in g])
 
 
+def adagrad(call: Call) -> Ledger:
+    """aten::_fused_adagrad_(p, g, sums, steps, lr, lr_decay, weight_decay, eps, ...).
+
+    decay        g += decay*p 2, where decay is not 0
+    sums         s += g*g     2
+    p            p -= lr * g / (sqrt(s) + eps)     4, and sqrt on sfu
+    """
+    p, g, sums = (arguments.tensors(call, i) for i in range(3))
+    flop = 6 + 2 * (arguments.number(call, 6, 0) != 0)
+    return _fused(p, flop, 1, [("parameters", p), ("sums", sums)], [("gradients", t) for t in g])
+
+
+def unscale(call: Call) -> Ledger:
+    """aten::_amp_foreach_non_finite_check_and_unscale_(g, found, scale): compare, multiply."""
+    g = arguments.tensors(call, 0)
+    return _fused(g, 2, 0, [("gradients", g)], [])
+
+
+def update_scale(call: Call) -> Ledger:
+    """aten::_amp_update_scale_(scale, tracker, found, ...): three numbers: 3 flop."""
+    scale, tracker, found = (arguments.tensor(call, i) for i in range(3))
+    return ledger(
+        [Entry(vector_pipe(scale.dtype), 3, "compare, count, scale")],
+        updates=[("the scale", scale), ("the tracker", tracker)],
+        reads=[("found", found)],
+    )
+
+
 def _fused(
     p: tuple[Tensor, ...],
     flop: int,
@@ -156,4 +185,7 @@ RULES = (
     Rule("aten::_fused_adamw_", partial(adam, True)),
     Rule("aten::_fused_adam_", partial(adam, False)),
     *named(sgd, "_fused_sgd_"),
+    *named(adagrad, "_fused_adagrad_"),
+    *named(unscale, "_amp_foreach_non_finite_check_and_unscale_"),
+    *named(update_scale, "_amp_update_scale_"),
 )  # fmt: skip

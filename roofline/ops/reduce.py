@@ -12,8 +12,8 @@ from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import ledger, result
-from roofline.ops.pointwise import TABLE as POINTWISE
 from roofline.ops.pointwise import out_of_place
+from roofline.ops.pointwise_table import TABLE as POINTWISE
 from roofline.ops.rule import Rule
 from roofline.ops.shapes import (
     COMPLEX,
@@ -25,7 +25,7 @@ from roofline.ops.shapes import (
     product,
     reduced,
 )
-from roofline.work import Entry, Ledger
+from roofline.work import Entry, Exactness, Ledger
 
 STEPS = "a reduction of n elements is n steps"
 
@@ -141,6 +141,30 @@ def norm(call: Call) -> Ledger:
     )
 
 
+def trace(call: Call) -> Ledger:
+    """aten::trace(x[m,n]): an add for each of the min(m, n) elements read."""
+    x = arguments.tensor(call, 0, 2)
+    n = min(x.shape)
+    return ledger(
+        [Entry(vector_pipe(x.dtype), n, "add, once a diagonal element")],
+        reads=[("the diagonal", Tensor((n,), x.dtype))],
+        writes=[("the sum", result(call, (), _totals(x.dtype)))],
+        conventions=(STEPS,),
+    )
+
+
+def equal(call: Call) -> Ledger:
+    """aten::equal(x, y), allclose: one comparison an element (allclose: 5).
+
+    A difference may end it early: from one comparison to all.
+    """
+    x, y = arguments.tensor(call, 0), arguments.tensor(call, 1)
+    each = 1 if call.op == "aten::equal" else 5
+    arithmetic = Entry(vector_pipe(x.dtype), each * x.numel, f"compare: {each} an element", None,
+                       Exactness.BOUNDED, min(each, each * x.numel), each * x.numel)  # fmt: skip
+    return ledger([arithmetic], reads=[("x", x), ("y", y)])
+
+
 def scan(flop: int, call: Call) -> Ledger:
     """y = running totals of x along one dimension: x read once, y written once."""
     x = arguments.tensor(call, 0)
@@ -216,6 +240,9 @@ RULES = (
     *(Rule(f"aten::{name}", partial(maximum, name)) for name in ("max", "min")),
     Rule("aten::norm", norm),
     Rule("aten::linalg_vector_norm", norm),
+    Rule("aten::trace", trace),
+    Rule("aten::equal", equal),
+    Rule("aten::allclose", equal),
     *(Rule(f"aten::{name}", partial(scan, flop)) for name, flop in SCANS.items()),
     *(Rule(f"aten::{name}_", partial(scan, SCANS[name])) for name in ("cumsum", "cumprod")),
 )

@@ -125,6 +125,20 @@ def reduced(shape: Sequence[int], dims: Sequence[int], keep: bool) -> tuple[int,
     return tuple(n for i, n in enumerate(shape) if i not in dims)
 
 
+def below(rows: int, cols: int, ahead: int) -> int:
+    """Pairs (i, j) of a rows x cols matrix with j <= i + `ahead`: a triangle, a causal mask.
+
+    >>> below(4, 4, 0), below(1, 100, 99), below(3, 2, -1)
+    (10, 100, 3)
+    """
+    # Rows first .. full see some columns but not all, one more each; the rows after see all.
+    first = min(rows, max(0, -ahead))
+    full = min(rows, max(first, cols - ahead - 1))
+    rising = full - first
+    some = rising * (2 * (first + ahead + 1) + rising - 1) // 2
+    return some + (rows - full) * cols
+
+
 def product(sizes: Iterable[int]) -> int:
     """The number of elements of a shape."""
     count = 1

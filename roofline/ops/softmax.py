@@ -37,11 +37,22 @@ def forward(call: Call) -> Ledger:
     Both are 5 an element: max, subtract, exp, sum, and a multiply or one more subtract.
     """
     x = arguments.tensor(call, 0)
-    if call.op.startswith("aten::_"):
+    if call.op in ("aten::_softmax", "aten::_log_softmax"):
         dtype = "fp32" if arguments.flag(call, 2) else x.dtype
     else:
         dtype = dtype_argument(call, 2) or floating(x.dtype)
     return _forward(x, result(call, x.shape, dtype))
+
+
+def masked(call: Call) -> Ledger:
+    """aten::_masked_softmax(x, mask, dim, mask_type): the mask read as well, and 5 an element."""
+    x, mask = arguments.tensor(call, 0), arguments.tensor(call, 1)
+    return ledger(
+        _arithmetic(x, 4, 1, "max, subtract, sum, scale"),
+        reads=[("x", x), ("mask", mask)],
+        writes=[("y", Tensor(x.shape, x.dtype))],
+        conventions=(PER_ROW,),
+    )
 
 
 def backward(log: bool, call: Call) -> Ledger:
@@ -76,7 +87,8 @@ def _arithmetic(x: Tensor, flop: int, sfu: int, why: str) -> list[Entry]:
 
 RULES = (
     *(Rule(f"aten::{name}", forward)
-      for name in ("_softmax", "_log_softmax", "softmax", "log_softmax")),
+      for name in ("_softmax", "_log_softmax", "softmax", "log_softmax", "_safe_softmax")),
+    Rule("aten::_masked_softmax", masked),
     Rule("aten::_softmax_backward_data", partial(backward, False)),
     Rule("aten::_log_softmax_backward_data", partial(backward, True)),
 )  # fmt: skip
