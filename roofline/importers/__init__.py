@@ -28,7 +28,7 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS) -> Run:
         raise BadInput(f"no file to import; there are readers for {_named(FORMATS)}")
     formats = [recognise(each) for each in sources]
     if len({each.name for each in formats}) > 1:
-        kinds = "; ".join(f"{s.name} is a {f.name}" for s, f in zip(sources, formats, strict=True))
+        kinds = "; ".join(f"{s.name} is a {f.title}" for s, f in zip(sources, formats, strict=True))
         raise BadInput(f"{kinds}: files of different formats are imported one at a time")
     return formats[0].load(sources, options)
 
@@ -42,4 +42,4 @@ def recognise(source: Source) -> Format:
 
 
 def _named(formats: Sequence[Format]) -> str:
-    return ", ".join(each.name for each in formats)
+    return ", ".join(each.title for each in formats)

@@ -61,7 +61,8 @@ DAMAGE = (OSError, EOFError, zlib.error)
 class Format:
     """One foreign format: a value in the table of `roofline.importers`."""
 
-    name: str  # as a sentence names it: "PyTorch profiler trace"
+    name: str  # "kineto": its module, and the folder of its samples
+    title: str  # as a sentence names a file of it: "PyTorch profiler trace"
     recognises: Callable[[bytes], bool]  # by the head of the file alone, never by its name
     load: Callable[[Sequence[Source], Options], Run]  # files of this format, at least one
 

@@ -45,4 +45,4 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     return read(one(sources, "trace"), options)
 
 
-FORMAT = Format(name="PyTorch profiler trace", recognises=recognises, load=load)
+FORMAT = Format(name="kineto", title="PyTorch profiler trace", recognises=recognises, load=load)

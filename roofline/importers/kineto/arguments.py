@@ -27,6 +27,7 @@ DTYPES = {
     "c10::complex<double>": "complex128",
 }  # fmt: skip
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_FRACTION = re.compile(r"[.eE]")
 _WORDS: dict[str, bool | str | None] = {
     "True": True, "true": True, "False": False, "false": False, "": None, "None": None,
     "inf": "inf", "-inf": "-inf", "nan": "nan", "-nan": "nan",
@@ -92,13 +93,17 @@ def value(text: Any) -> Argument:
     if not isinstance(text, str):
         return None
     text = text.strip()
+    if text[:1] == "[" and text[-1:] == "]":
+        inner = text[1:-1].strip()
+        return tuple(_plain(part.strip()) for part in inner.split(",")) if inner else ()
+    return _plain(text)
+
+
+def _plain(text: str) -> int | float | bool | str | None:
     if text in _WORDS:
         return _WORDS[text]
     if _NUMBER.fullmatch(text):
-        return float(text) if any(c in text for c in ".eE") else int(text)
-    if text[0] == "[" and text[-1] == "]":
-        inner = text[1:-1].strip()
-        return tuple(value(part) for part in inner.split(",")) if inner else ()  # type: ignore[misc]
+        return float(text) if _FRACTION.search(text) else int(text)
     return text
 
 

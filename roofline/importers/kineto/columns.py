@@ -190,7 +190,7 @@ class Columns:
 def _id(value: Any) -> int:
     if type(value) is int and -(2**63) <= value < 2**63:
         return value
-    found = whole(value)
+    found = None if value is None else whole(value)
     return NONE if found is None else found
 
 

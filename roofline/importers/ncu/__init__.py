@@ -123,4 +123,4 @@ def _nothing(files: Sequence[str], notes: Notes) -> str:
     return f"{name}: no kernel was profiled: {reason}"
 
 
-FORMAT = Format(name="Nsight Compute export", recognises=recognises, load=load)
+FORMAT = Format(name="ncu", title="Nsight Compute export", recognises=recognises, load=load)
