@@ -13,6 +13,7 @@ import pytest
 
 from roofline import ops
 from roofline.bench.cpu import host
+from roofline.cli import doctor as doctor_command
 from roofline.cli import main
 from roofline.cli.doctor import answers, machine
 from roofline.device import VECTOR_FP32, Ceiling, Device, Variant
@@ -149,6 +150,21 @@ def test_a_torch_that_fails_is_told_apart_from_none(monkeypatch: pytest.MonkeyPa
     assert torch["version"] == metadata.version("torch")
     assert "libcudart.so.13 not found" in torch["problem"]
     assert machine.facts(None)["torch"] is None
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"cuda": None, "hip": None}, "2.13.0, built for the CPU only: cpu, H200"),
+        ({"cuda": "13.0", "hip": None}, "2.13.0, built for CUDA 13.0: cpu, H200"),
+        ({"cuda": None, "hip": "7.1"}, "2.13.0, built for ROCm 7.1: cpu, H200"),
+        ({"problem": "no libcudart"}, "2.13.0 is installed but fails: no libcudart"),
+    ],
+)
+def test_torch_in_words(found: dict[str, Any], told: str) -> None:
+    common = {"version": "2.13.0", "devices": ["cpu", "H200"], "problem": None}
+    assert doctor_command._torch(common | found) == told
+    assert doctor_command._torch(None) == "not installed"
 
 
 def test_nothing_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -90,8 +90,10 @@ def _torch(torch: dict[str, Any] | None) -> str:
     if torch["problem"]:
         return f"{torch['version']} is installed but fails: {torch['problem']}"
     devices = ", ".join(torch["devices"])
-    built = torch["cuda"] or torch["hip"]
-    return f"{torch['version']}, built {f'for {built}' if built else 'for the CPU only'}: {devices}"
+    built = "the CPU only"
+    for platform, version in (("CUDA", torch["cuda"]), ("ROCm", torch["hip"])):
+        built = f"{platform} {version}" if version else built
+    return f"{torch['version']}, built for {built}: {devices}"
 
 
 def _known_answers(document: dict[str, Any]) -> "Table":
