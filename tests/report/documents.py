@@ -106,7 +106,7 @@ def item(
                        "least_s": amount / rate, "served_by": resource, "variant": variant})  # fmt: skip
     bounds.sort(key=lambda b: b["least_s"], reverse=True)
     flop = sum(a for r, a in demand.items() if unit(r) == "flop") if known else None
-    roof_s = bounds[0]["least_s"] if bounds else None
+    roof_s = bounds[0]["least_s"] if bounds else None if demand or unaccounted else 0.0
     byte_bounds = [b for b in bounds if unit(b["resource"]) == "B"]
     pipe = next((b for b in bounds if unit(b["resource"]) == "flop"), None)
     return {
@@ -124,13 +124,13 @@ def item(
         "bounds": bounds,
         "binding": bounds[0]["resource"] if bounds else None,
         "roof_s": roof_s,
-        "serial_s": sum(b["least_s"] for b in bounds) if bounds else None,
+        "serial_s": sum(b["least_s"] for b in bounds) if roof_s is not None else None,
         "attainable_flop_per_s": flop / roof_s if flop and roof_s else None,
         "measured_s": measured_s,
         "roof_fraction": roof_s / measured_s if roof_s and measured_s else None,
         "lost_s": measured_s - roof_s if roof_s is not None and measured_s is not None else None,
         "overhead_s": 2.4e-6 * calls if measured_s is not None else None,
-        "placed_at": placed_at,
+        "placed_at": placed_at if any(unit(r) == "B" for r in demand) else None,
         "no_ceiling": list(no_ceiling),
         "executed": {r: None for r in demand if unit(r) == "flop"},
         "achieved": {r: {"read": None, "write": None, "source": None} for r in demand if unit(r) == "B"},
@@ -177,6 +177,7 @@ def layernorm() -> Document:
         item("mm", "256x256, 256x256 bf16", {"tensor-bf16": 33_554_432, "l2": 393_216}, 29e-6, placed_at="l2"),
         item("gelu", shape, {"vector-fp32": 9 * n, "sfu": n, "dram": 2 * full}, None, no_ceiling=("sfu",)),
         item("histc", shape, {}, 1.7e-3, unaccounted=("aten::histc",)),
+        item("view", shape, {}, 1.1e-6),
     ]  # fmt: skip
     items[14]["spread"]["unstable"] = "two clusters, 900 ns and 1.10 us"
     timed = [i for i in items if i["measured_s"] is not None]

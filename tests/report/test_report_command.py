@@ -88,7 +88,7 @@ def test_the_page_of_a_real_run(open_page) -> None:
             "80 %",
             "dram",
             "dram",
-            "0.125 flop/B",
+            "0.125",
             "",
             "other",
         ]

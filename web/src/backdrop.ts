@@ -51,7 +51,7 @@ function axes(root: Group, { geometry: { plot, strip: below }, x, y }: Scene): v
       .tickSizeInner(-(plot.right - plot.left)).tickSizeOuter(0).tickPadding(8));
   title(root, plot, "arithmetic intensity, flop/B at the boundary each point is placed at");
   root.append("text").attr("class", "title").attr("text-anchor", "middle")
-    .attr("transform", `translate(14,${(plot.top + plot.bottom) / 2}) rotate(-90)`).text("flop/s");
+    .attr("transform", `translate(12,${(plot.top + plot.bottom) / 2}) rotate(-90)`).text("flop/s");
   if (!below) return;
   root.append("g").attr("class", "axis").attr("transform", `translate(0,${below.area.bottom})`)
     .call(axisBottom(below.x).tickValues(ticks(below.x)).tickFormat((v) => tick(+v))

@@ -29,7 +29,7 @@ const UNDER_PLOT = 50; // px, ticks and title of the x axis
 /** Lay out a chart of `width` px; `rows` are the boundaries of the strip, innermost first. */
 export function lay(width: number, marks: Mark[], memory: Roof[], pipes: Roof[], rows: string[]): Geometry {
   const roomy = width >= 760;
-  const left = 62;
+  const left = 72;
   const right = width - (roomy ? 172 : 12);
   const plot = { left, right, top: 12, bottom: Math.round(Math.min(540, Math.max(340, width * 0.5))) };
   const [xDomain, yDomain] = domains(marks, memory, pipes);

@@ -31,11 +31,19 @@ export function legend(marks: Mark[], unplaced: Item[]): Node[] {
     entries.push(el("li", { class: "sizes" }, "area is time:", el("ul", {}, ...sizes)));
   }
   const nodes: Node[] = entries.length ? [el("ul", { class: "signs" }, ...entries)] : [];
-  if (unplaced.length) {
-    const many = `${unplaced.length} item${unplaced.length > 1 ? "s" : ""}`;
-    nodes.push(el("p", { class: "note" }, `Not in the chart, only in the table: ${many} of which flop, bytes or ceiling are not known.`));
-  }
+  if (unplaced.length) nodes.push(el("p", { class: "note" }, `Only in the table: ${absent(unplaced)}.`));
   return nodes;
+}
+
+// Items that need nothing, views for example, apart from those of which something is not known.
+function absent(unplaced: Item[]): string {
+  const idle = unplaced.filter((item) => item.flop === 0 && !item.unaccounted.length && !item.bounds.length && !item.no_ceiling.length);
+  const unknown = unplaced.length - idle.length;
+  const items = (count: number) => `${count} item${count > 1 ? "s" : ""}`;
+  return [
+    idle.length && `${items(idle.length)} that need${idle.length > 1 ? "" : "s"} no arithmetic and no bytes`,
+    unknown && `${items(unknown)} of which flop, bytes or ceiling are not known`,
+  ].filter(Boolean).join(", ");
 }
 
 const entry = (svg: SVGElement, text: string): HTMLElement => el("li", {}, svg, text);

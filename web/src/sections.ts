@@ -1,6 +1,6 @@
 // What is said in words: the sums, the findings, the ceilings, how it was recorded.
 
-import type { Ceiling, Finding, Placement, Program } from "./document";
+import type { Ceiling, Finding, Gap, Placement, Program } from "./document";
 import { dataTable, el, terms } from "./dom";
 import { maybe, percent, show, showBinary, UNKNOWN } from "./units";
 
@@ -74,6 +74,11 @@ export function ceilings(roof: Ceiling[]): Node[] {
   ];
 }
 
+function amount({ seconds, count }: Gap): string {
+  const known = [seconds !== null && show(seconds, "s"), count !== null && `${count} time${count === 1 ? "" : "s"}`].filter(Boolean);
+  return known.length ? ` (${known.join(", ")})` : "";
+}
+
 /** How the times were taken, and what the recording knows it does not hold. */
 export function recording({ recorder, program, gaps }: Placement): Node[] {
   const facts = recorder && terms([
@@ -91,8 +96,7 @@ export function recording({ recorder, program, gaps }: Placement): Node[] {
     ["exit code", recorder.exit_code === null ? "unknown" : String(recorder.exit_code)],
   ]);
   const missing = gaps.map((gap) =>
-    el("li", {}, el("strong", {}, gap.name), ` ${gap.what}`,
-      gap.seconds !== null && ` ${maybe(gap.seconds, "s")}.`, gap.count !== null && ` Seen ${gap.count} time${gap.count === 1 ? "" : "s"}.`),
+    el("li", {}, el("strong", {}, gap.name), `: ${gap.what}${amount(gap)}`),
   );
   const nodes: (Node | null)[] = [
     facts ?? el("p", { class: "note" }, "Nobody noted how this was recorded."),

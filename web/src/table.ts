@@ -34,7 +34,7 @@ const COLUMNS: Column[] = [
   { key: "roof_fraction", label: "of roof", hint: "roof time over measured time", numeric: true, value: (i) => i.roof_fraction, text: (i) => percent(i.roof_fraction) },
   words("binding", "bound by", (item) => item.binding),
   words("placed_at", "placed at", (item) => item.placed_at),
-  { key: "intensity", label: "intensity", hint: "flop per byte at the boundary it is placed at", numeric: true, value: intensityOf, text: (i) => maybe(intensityOf(i), "flop/B") },
+  { key: "intensity", label: "flop/B", hint: "arithmetic intensity at the boundary it is placed at", numeric: true, value: intensityOf, text: (i) => maybe(intensityOf(i), "flop/B").replace(" flop/B", "") },
   // "" is outside every module, which is no news; only null is unknown.
   { ...words("module", "module", (item) => item.module), text: (item) => item.module ?? UNKNOWN },
   words("phase", "phase", (item) => item.phase),
