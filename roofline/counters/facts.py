@@ -68,9 +68,9 @@ NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "sm_clock": (
         "Hz",
         (
+            "gpc__cycles_elapsed.avg.per_second",  # what the profiler prints as SM Frequency
             "sm__cycles_elapsed.avg.per_second",
             "smsp__cycles_elapsed.avg.per_second",
-            "gpc__cycles_elapsed.avg.per_second",
         ),
     ),
     "dram_clock": ("Hz", ("dram__cycles_elapsed.avg.per_second",)),

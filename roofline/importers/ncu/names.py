@@ -9,8 +9,8 @@ _ACTIVE = ".avg.pct_of_peak_sustained_active"
 # metric: those of 2020 and of today.
 DETAILS: dict[tuple[str, str], str] = {
     ("Duration", ""): "gpu__time_duration.sum",
-    ("Elapsed Cycles", ""): "sm__cycles_elapsed.max",
-    ("SM Frequency", "/s"): "sm__cycles_elapsed.avg.per_second",
+    ("Elapsed Cycles", ""): "gpc__cycles_elapsed.max",
+    ("SM Frequency", "/s"): "gpc__cycles_elapsed.avg.per_second",
     ("DRAM Frequency", "/s"): "dram__cycles_elapsed.avg.per_second",
     ("Memory Throughput", "/s"): "dram__bytes.sum.per_second",
     ("Memory Throughput", "%"): f"gpu__compute_memory_throughput{_PCT}",
