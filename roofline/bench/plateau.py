@@ -13,7 +13,9 @@ from roofline.device import DRAM, HIERARCHY, Resource
 
 BAND = 0.10  # rates of one plateau stay this near its median
 SLOPE = 0.10  # |d log rate / d log size| along a plateau: 7 % an octave
-FALL = 0.20  # the same just outside it: where that is flatter, all is one long slope
+FALL = 0.16  # the same just outside it, at least: where that is flatter, all is one long slope
+BEND = 0.08  # and so much steeper than inside
+OUTSIDE = 1.5  # octaves to either side that count as just outside
 OCTAVES = 1.0  # the least a plateau spans
 POINTS = 3  # and the fewest points it has
 OUTLIERS = 0.2  # share of a plateau's points that a disturbance may have pushed off it
@@ -24,7 +26,7 @@ class Point:
     """The rate over one working set."""
 
     size: int  # B, every array together
-    rate: float  # B/s, the median of its samples
+    rate: float  # B/s
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def _search(points: Sequence[Point], start: int, stop: int) -> list[Plateau]:
     ]
     for _, i, j in sorted(runs, reverse=True):
         inside = _flat(points[i : j + 1])
-        if inside is not None and _falls_around(points, i, j):
+        if inside is not None and _falls_around(points, i, j, inside):
             end = _end(points[j:stop], inside)
             return [
                 *_search(points, start, i),
@@ -83,16 +85,15 @@ def _flat(run: Sequence[Point]) -> tuple[Point, ...] | None:
     return inside if ends_inside and enough and abs(_slope(inside)) <= SLOPE else None
 
 
-def _falls_around(points: Sequence[Point], i: int, j: int) -> bool:
-    """Whether the run points[i..j] is flatter than an octave to its either side."""
-    after, before = points[j + 1 :], points[:i]
-    beyond = next((p for p in after if _octaves(points[j], p) >= OCTAVES), None)
-    within = next((p for p in reversed(before) if _octaves(p, points[i]) >= OCTAVES), None)
-    outer = beyond or (after[-1] if after else None)
-    inner = within or (before[0] if before else None)
-    return (outer is None or abs(_slope((points[j], outer))) >= FALL) and (
-        inner is None or abs(_slope((inner, points[i]))) >= FALL
-    )
+def _falls_around(points: Sequence[Point], i: int, j: int, inside: Sequence[Point]) -> bool:
+    """Whether the run points[i..j] is flatter than what lies just outside it.
+
+    A single point between the run and the end of the sweep proves nothing either way.
+    """
+    before = [p for p in points[: i + 1] if _octaves(p, points[i]) <= OUTSIDE]
+    after = [p for p in points[j:] if _octaves(points[j], p) <= OUTSIDE]
+    least = max(FALL, abs(_slope(inside)) + BEND)
+    return all(len(side) < 3 or abs(_slope(side)) >= least for side in (before, after))
 
 
 def _end(points: Sequence[Point], plateau: Sequence[Point]) -> int:
@@ -119,14 +120,12 @@ def levels(
 ) -> dict[Resource, Plateau]:
     """Name plateaus after the levels of the hierarchy.
 
-    `largest` is the largest working set of the sweep [B]: the plateau that reaches it is DRAM.
-    The others are caches, each named after the advertised size [B] nearest to where it ends, in
-    order; with nothing advertised they are L1, L2, L3 from the innermost.
+    `largest` is the largest working set of the sweep [B]: the plateau that comes within an octave
+    of it is DRAM.  The others are caches, each named after the advertised size [B] nearest to
+    where it ends, in order.
     """
-    caches = [p for p in found if p.holds < largest]
-    named = dict(zip((DRAM,), (p for p in found if p.holds >= largest), strict=False))
-    if not advertised:
-        return dict(zip(HIERARCHY, caches, strict=False)) | named
+    caches = [p for p in found if 2 * p.holds <= largest]
+    named = dict(zip((DRAM,), (p for p in found if 2 * p.holds > largest), strict=False))
     left = [level for level in HIERARCHY[:-1] if level in advertised]
     for plateau in caches:
         if left:

@@ -18,7 +18,7 @@ from roofline.bench.sample import Sample, Samples
 T = TypeVar("T")
 TIMER = "wall clock against CPU time"
 _TOGETHER_S = 200e-6  # until every thread has heard when to start
-_PATIENCE = 3  # samples taken at most, for each clean one that is wanted
+_PATIENCE = 3  # samples taken at most, for each clean one that is wanted; 1 while none is clean
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class Load:
     amount: float  # units of work in one pass of all threads together
     seconds: float  # how long one sample should take
     passes: int = 1  # grows until a sample takes that long
+    keeps: object = None  # memory that `run` knows by its address only
 
 
 class Crew:
@@ -42,10 +43,13 @@ class Crew:
         self.cpus = tuple(frozenset(allowed) for allowed in cpus)
         self._tasks: list[SimpleQueue[Callable[[int], Any] | None]] = [SimpleQueue() for _ in cpus]
         self._done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        self._threads = [
+            Thread(target=self._work, args=(index,), daemon=True) for index in range(len(cpus))
+        ]
 
     def __enter__(self) -> Self:
-        for index in range(len(self)):
-            Thread(target=self._work, args=(index,), daemon=True).start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(
@@ -56,6 +60,9 @@ class Crew:
     ) -> None:
         for tasks in self._tasks:
             tasks.put(None)
+        # What they work on must not go before they do.
+        for thread in self._threads:
+            thread.join()
 
     def __len__(self) -> int:
         return len(self.cpus)
@@ -95,8 +102,10 @@ class Crew:
     def samples(self, load: Load, count: int) -> Samples:
         """Samples one after the other until `count` are clean, or patience is over."""
         taken: list[Sample] = []
-        while len(taken) < _PATIENCE * count and sum(s.clean for s in taken) < count:
+        clean = 0
+        while clean < count and len(taken) < (_PATIENCE * count if clean else count):
             taken.append(self.sample(load))
+            clean += taken[-1].clean
         return Samples(tuple(taken))
 
     def _timed(self, load: Load, index: int, start_at: float) -> tuple[float, float, float]:

@@ -48,7 +48,7 @@ static float total(const v32 *sums) {
   return all;
 }
 
-#define STREAM(NAME) \
+#define STREAM(NAME)                                                                      \
   float NAME(float *a, const float *b, const float *c, i64 elements, i64 passes)
 
 /* Sum of a[elements]. */
@@ -84,24 +84,24 @@ STREAM(read_four_streams) {
 }
 
 /* a[elements] = VALUE of b and c, stored by PUT; END stands after every pass. */
-#define WRITER(NAME, VALUE, PUT, END)                                        \
-  STREAM(NAME) {                                                             \
-    const v32 factor = (v32){0} + SCALE;                                     \
-    for (i64 pass = 0; pass < passes; pass++) {                              \
-      v32 *to = (v32 *)a;                                                    \
-      const v32 *p = (const v32 *)b, *q = (const v32 *)c;                    \
-      for (i64 i = elements / (LANES * UNROLL); i > 0; i--) {                \
-        v32 t[UNROLL];                                                       \
-        _Pragma("GCC unroll 8") for (int j = 0; j < UNROLL; j++) t[j] = VALUE; \
-        _Pragma("GCC unroll 8") for (int j = 0; j < UNROLL; j++) PUT(to + j, t[j]); \
-        to += UNROLL, p += UNROLL, q += UNROLL;                              \
-      }                                                                      \
-      FORGET(b);                                                             \
-      FORGET(c);                                                             \
-      FORGET(a);                                                             \
-      END;                                                                   \
-    }                                                                        \
-    return (void)factor, 0;                                 \
+#define WRITER(NAME, VALUE, PUT, END)                                                     \
+  STREAM(NAME) {                                                                          \
+    const v32 factor = (v32){0} + SCALE;                                                  \
+    for (i64 pass = 0; pass < passes; pass++) {                                           \
+      v32 *to = (v32 *)a;                                                                 \
+      const v32 *p = (const v32 *)b, *q = (const v32 *)c;                                 \
+      for (i64 i = elements / (LANES * UNROLL); i > 0; i--) {                             \
+        v32 t[UNROLL];                                                                    \
+        _Pragma("GCC unroll 8") for (int j = 0; j < UNROLL; j++) t[j] = VALUE;            \
+        _Pragma("GCC unroll 8") for (int j = 0; j < UNROLL; j++) PUT(to + j, t[j]);       \
+        to += UNROLL, p += UNROLL, q += UNROLL;                                           \
+      }                                                                                   \
+      FORGET(b);                                                                          \
+      FORGET(c);                                                                          \
+      FORGET(a);                                                                          \
+      END;                                                                                \
+    }                                                                                     \
+    return (void)factor, 0;                                                               \
   }
 #define SCALE 1.25f
 #define STORE(where, what) (*(where) = (what))
@@ -130,23 +130,24 @@ WRITER(triad_bypass, p[j] + factor * q[j], BYPASS, DRAIN)
 #endif
 
 /* CHAINS independent vectors, each x = STEP(x) again and again; returns their sum. */
-#define CHAIN(NAME, SCALAR, VECTOR, STEP)                                    \
-  double NAME(i64 passes) {                                                  \
-    VECTOR x[CHAINS];                                                        \
-    double all = 0;                                                          \
-    for (int j = 0; j < CHAINS; j++) x[j] = (VECTOR){0} + (SCALAR)(j + 1);   \
-    for (i64 pass = 0; pass < passes; pass++) {                              \
-      _Pragma("GCC unroll 32") for (int j = 0; j < CHAINS; j++) x[j] = STEP(x[j]); \
-    }                                                                        \
-    for (int j = 0; j < CHAINS; j++)                                         \
-      for (unsigned k = 0; k < WIDTH / sizeof(SCALAR); k++) all += x[j][k];  \
-    return all;                                                              \
+#define CHAIN(NAME, SCALAR, VECTOR, STEP)                                                 \
+  double NAME(i64 passes) {                                                               \
+    VECTOR x[CHAINS];                                                                     \
+    double all = 0;                                                                       \
+    for (int j = 0; j < CHAINS; j++) x[j] = (VECTOR){0} + (SCALAR)(j + 1);                \
+    for (i64 pass = 0; pass < passes; pass++) {                                           \
+      _Pragma("GCC unroll 32") for (int j = 0; j < CHAINS; j++) x[j] = STEP(x[j]);        \
+    }                                                                                     \
+    for (int j = 0; j < CHAINS; j++)                                                      \
+      for (unsigned k = 0; k < WIDTH / sizeof(SCALAR); k++) all += x[j][k];               \
+    return all;                                                                           \
   }
 /* Two flop a lane.  With a factor near -1 the values alternate and stay normal. */
-#define MULTIPLY_ADD(x) ((x) * -0.99999f + 0.5f)
+#define MULTIPLY_ADD_32(x) ((x) * -0.99999f + 0.5f)
+#define MULTIPLY_ADD_64(x) ((x) * -0.99999 + 0.5)
 /* Two op a lane. */
 #define ADD_XOR(x) (((x) + 0x2545F491) ^ 0x1D872B41)
 
-CHAIN(fma_fp32, float, v32, MULTIPLY_ADD)
-CHAIN(fma_fp64, double, v64, MULTIPLY_ADD)
+CHAIN(fma_fp32, float, v32, MULTIPLY_ADD_32)
+CHAIN(fma_fp64, double, v64, MULTIPLY_ADD_64)
 CHAIN(add_xor_int32, unsigned, vu32, ADD_XOR)

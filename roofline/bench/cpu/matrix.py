@@ -1,6 +1,7 @@
-"""What PyTorch's matrix products reach, over a small search of shapes."""
+"""What PyTorch's matrix products reach, over a small search of shapes and libraries."""
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,26 +20,8 @@ from roofline.device import (
 )
 from roofline.units import show
 
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """One element type's matrix product: out[N,N] = a[N,N] @ b[N,N]."""
-
-    resource: Resource
-    dtype: str
-    operator: str = "mm"
-    out: str = ""  # element type of the result; "" is the same
-
-
-# fp8 is absent: without instructions for it PyTorch falls back to a scalar loop.
-PRODUCTS = (
-    Product(VECTOR_FP32, "float32"),
-    Product(VECTOR_FP64, "float64"),
-    Product(TENSOR_BF16, "bfloat16"),
-    Product(TENSOR_FP16, "float16"),
-    Product(TENSOR_INT8, "int8", "_int_mm", "int32"),
-)
-SIZES = (64, 128, 256, 512, 768, 1024, 1536)  # N, ascending: the next is tried if it is not slow
+SIZES = (128, 256, 384, 512, 768, 1024, 1536)  # N of out[N,N] = a[N,N] @ b[N,N], ascending
+_TRIED = 3  # samples of each candidate of the search
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +29,39 @@ class Effort:
     """How much to try."""
 
     largest: int  # N
-    count: int  # samples of the best shape
+    count: int  # samples of the best candidate
     sample_s: float
     slowest_s: float  # products expected to take longer are not tried
+    search_s: float  # a search of candidates ends after this long
 
 
 def products(
     leader: Crew, threads: int, effort: Effort, conditions: Sequence[str]
 ) -> Iterator[Found]:
-    """Library ceilings; `leader` is one thread that may use `threads` CPUs.  Needs torch."""
+    """Library ceilings; `leader` is one thread that may use `threads` CPUs.  Needs torch.
+
+    fp8 is not tried: without instructions for it PyTorch takes a scalar loop, for seconds.
+    """
     import torch
 
     told = (*conditions, f"torch {torch.__version__}")
-    before = torch.get_num_threads()
     fp32: Found | None = None
-    try:
-        for product in PRODUCTS:
-            found = _product(leader, product, threads, effort, told)
-            fp32 = fp32 or found
-            yield _fallback(found, fp32) or found
-    finally:
-        torch.set_num_threads(before)
+    for resource, dtype, ways in (
+        (VECTOR_FP32, "float32", ("torch.mm", "linear in oneDNN's layout")),
+        (VECTOR_FP64, "float64", ("torch.mm",)),
+        (TENSOR_BF16, "bfloat16", ("torch.mm",)),
+        (TENSOR_FP16, "float16", ("torch.mm",)),
+        (TENSOR_INT8, "int8", ("torch._int_mm",)),
+    ):
+        found = _product(leader, resource, dtype, ways, threads, effort, told)
+        fp32 = fp32 or found
+        yield _fallback(found, fp32) or found
 
 
 def _fallback(found: Found, fp32: Found) -> Absent | None:
     """Says so when a half type is slower than fp32: no instruction was used, so no pipe was timed.
 
-    Such a rate would make a bad library path look like the limit of the machine.
+    Such a rate would make a poor library path look like the limit of the machine.
     """
     if not (isinstance(found, Ceiling) and isinstance(fp32, Ceiling)):
         return None
@@ -83,52 +72,90 @@ def _fallback(found: Found, fp32: Found) -> Absent | None:
 
 
 def _product(
-    leader: Crew, product: Product, threads: int, effort: Effort, conditions: Sequence[str]
+    leader: Crew,
+    resource: Resource,
+    dtype: str,
+    ways: Sequence[str],
+    threads: int,
+    effort: Effort,
+    conditions: Sequence[str],
 ) -> Found:
     variant = Variant(threads=threads, reach=Reach.LIBRARY)
-    best: tuple[float, int, Load] | None = None
-    for n in (n for n in SIZES if n <= effort.largest):
-        try:
-            [run] = leader.each(lambda _, n=n: _prepare(product, n, threads))  # type: ignore[misc]
-        except RuntimeError as error:
-            return Absent(product.resource, variant, f"torch refuses: {error}")
-        load = Load(run, 2 * n**3, effort.sample_s)
-        rate = max(leader.sample(load).rate for _ in range(3))
-        if best is None or rate > best[0]:
-            best = (rate, n, load)
-        if 2 * (2 * n) ** 3 / rate > effort.slowest_s:
-            break
-    assert best is not None
-    _, n, load = best
+    tried: list[tuple[float, str, int, Load]] = []
+    refused, until = "", time.perf_counter() + effort.search_s
+    for way in ways:
+        for n in (n for n in SIZES if n <= effort.largest):
+            if tried and time.perf_counter() > until:
+                break
+            try:
+                load = _load(leader, way, dtype, n, threads, effort.sample_s)
+            except RuntimeError as error:
+                refused = str(error).splitlines()[0]
+                break
+            rate = max(leader.sample(load).rate for _ in range(_TRIED))
+            tried.append((rate, way, n, load))
+            if 2 * (2 * n) ** 3 / rate > effort.slowest_s:
+                break
+    if not tried:
+        return Absent(resource, variant, f"torch refuses: {refused}")
+    _, way, n, load = max(tried, key=lambda candidate: candidate[0])
     return ceiling(
-        product.resource,
+        resource,
         variant,
         leader.samples(load, effort.count),
-        method=f"torch.{product.operator}, {product.dtype}, {n} x {n} x {n}, the best of a search",
+        method=f"{way}, {dtype}, {n} x {n} x {n}, the best of a search",
         conditions=conditions,
     )
 
 
-def _prepare(product: Product, n: int, threads: int) -> Callable[[int, int], object]:
-    """A function that multiplies random matrices a number of times; torch warmed up."""
+def _load(leader: Crew, way: str, dtype: str, n: int, threads: int, seconds: float) -> Load:
+    import torch
+
+    [multiply] = leader.each(lambda _: _prepared(way, dtype, n, threads))
+
+    def run(_: int, passes: int) -> None:
+        with torch.inference_mode():
+            for _ in range(passes):
+                multiply()
+
+    return Load(run, 2 * n**3, seconds)
+
+
+def _prepared(way: str, dtype: str, n: int, threads: int) -> Callable[[], object]:
+    """One product of random matrices as a function, warmed up, on the thread that will call it."""
     import torch
 
     torch.set_num_threads(threads)
-    dtype = getattr(torch, product.dtype)
-    out = torch.empty(n, n, dtype=getattr(torch, product.out or product.dtype))
-    draw = torch.Generator().manual_seed(n)
-    a, b = (_random(torch, n, dtype, draw) for _ in "ab")
-    multiply = getattr(torch, product.operator)
-
-    def run(_: int, passes: int) -> None:
-        for _ in range(passes):
-            multiply(a, b, out=out)
-
-    run(0, 2)
-    return run
+    multiply = _WAYS[way](torch, getattr(torch, dtype), n)
+    with torch.inference_mode():
+        multiply()
+    return multiply
 
 
-def _random(torch: Any, n: int, dtype: Any, draw: Any) -> Any:
-    if dtype.is_floating_point:
-        return torch.randn(n, n, generator=draw).to(dtype)
-    return torch.randint(-127, 128, (n, n), generator=draw, dtype=dtype)
+def _mm(torch: Any, dtype: Any, n: int) -> Callable[[], object]:
+    a, b = (_random(torch, n, seed).to(dtype) for seed in (1, 2))
+    out = torch.empty(n, n, dtype=dtype)
+    return lambda: torch.mm(a, b, out=out)
+
+
+def _int_mm(torch: Any, dtype: Any, n: int) -> Callable[[], object]:
+    a, b = ((127 * _random(torch, n, seed).clamp(-1, 1)).to(dtype) for seed in (1, 2))
+    out = torch.empty(n, n, dtype=torch.int32)
+    return lambda: torch._int_mm(a, b, out=out)
+
+
+def _onednn(torch: Any, dtype: Any, n: int) -> Callable[[], object]:
+    """A linear layer in oneDNN's own layout: what convolutions and compiled programs use."""
+    x, weight = (_random(torch, n, seed).to(dtype).to_mkldnn() for seed in (1, 2))
+    return lambda: torch.nn.functional.linear(x, weight)
+
+
+_WAYS: Mapping[str, Callable[[Any, Any, int], Callable[[], object]]] = {
+    "torch.mm": _mm,
+    "torch._int_mm": _int_mm,
+    "linear in oneDNN's layout": _onednn,
+}
+
+
+def _random(torch: Any, n: int, seed: int) -> Any:
+    return torch.randn(n, n, generator=torch.Generator().manual_seed(seed))

@@ -7,9 +7,10 @@ from roofline.bench.cpu.kernels import Kernels
 from roofline.bench.cpu.sweep import Plan, Swept, points, sweep, within
 from roofline.bench.plateau import levels, plateaus
 from roofline.bench.record import Absent, Found, ceiling
-from roofline.device import DRAM, HIERARCHY, Resource, Variant
+from roofline.device import DRAM, HIERARCHY, L1, L2, L3, Resource, Variant
 from roofline.units import show_binary
 
+KIB = 1024
 COUNTED = {
     "read": "4 B an element counted",
     "copy": "8 B an element counted; cached stores make the hardware move 12",
@@ -27,7 +28,8 @@ def bandwidths(
 ) -> Iterator[Found]:
     """Read, copy and triad ceilings of each level, of all threads of `crew` together.
 
-    `advertised` are the sizes of all caches these threads use [B]; they only help with names.
+    `advertised` are the sizes of all caches these threads use [B].  They only help with names;
+    where the system tells none, usual sizes do that.
     """
     for access, swept in sweep(crew, kernels, plan, tick).items():
         yield from _levels(access, swept, len(crew), kernels, advertised, conditions)
@@ -44,10 +46,11 @@ def _levels(
     variant = Variant(access=access, threads=threads)
     measured = points(swept)
     span = f"{show_binary(swept[0].size)} to {show_binary(swept[-1].size)}"
-    named = levels(plateaus(measured), measured[-1].size, advertised) if measured else {}
+    sizes = advertised or {L1: 48 * KIB * threads, L2: 1024 * KIB * threads, L3: 32 * 1024 * KIB}
+    named = levels(plateaus(measured), swept[-1].size, sizes)
     for level in HIERARCHY:
         if level not in named:
-            if level in advertised or level == DRAM or not advertised:
+            if level in sizes or level == DRAM:
                 yield Absent(level, variant, f"no plateau in working sets of {span}")
             continue
         on = [p.size for p in named[level].points]

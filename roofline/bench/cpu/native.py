@@ -51,7 +51,12 @@ def _flags() -> Iterator[tuple[str, ...]]:
 
 def _load(compiler: str, flags: tuple[str, ...], source: bytes) -> Kernels:
     version = _run([compiler, "--version"]).splitlines()[0]
-    library = ctypes.CDLL(str(_library(compiler, version, flags, source)))
+    path = _library(compiler, version, flags, source)
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError:  # kept, and damaged since
+        path.unlink()
+        library = ctypes.CDLL(str(_library(compiler, version, flags, source)))
 
     def address(name: str) -> int | None:
         function = getattr(library, name, None)

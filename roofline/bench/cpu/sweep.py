@@ -12,8 +12,8 @@ from roofline.bench.cpu.kernels import ARRAYS, ELEMENT, Kernels, Stream
 from roofline.bench.plateau import Point
 from roofline.bench.sample import Sample, Samples, pooled
 
-_OUTER = 1 << 20  # B a thread: from here on every way of doing an access is tried
-_WARMED = 64 << 20  # B: over larger sets a pass takes so long that warming it up is lost in it
+_EVERY_WAY = 1 << 20  # B a thread: over smaller sets only the first way of an access is tried
+_SLICE = 8 << 20  # B of one array
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Plan:
 
     per_octave: int  # working-set sizes in every doubling
     largest: int  # B, all threads together
+    caches: int  # B, an estimate of the outermost caches of all threads together
     sample_s: float
     rounds: int
     least_rounds: int  # done even when the time is over
@@ -30,10 +31,13 @@ class Plan:
 
 @dataclass(slots=True)
 class _Cell:
+    """One access at one size."""
+
     access: str
     way: str
     size: int  # B, all arrays of all threads
     load: Load
+    warm: int  # passes before each sample, so that it finds the caches as it leaves them
     samples: list[Sample] = field(default_factory=list)
 
 
@@ -56,7 +60,7 @@ def sweep(
     """
     buffers = [Buffer(room(plan.largest // len(crew))) for _ in crew.cpus]
     fill = next(iter(kernels.streams["copy"].values()))
-    crew.each(lambda i: buffers[i].fill(fill))
+    crew.each(lambda index: buffers[index].fill(fill))
     cells = _cells(kernels, plan, buffers)
     started = time.perf_counter()
     for done in range(plan.rounds):
@@ -64,17 +68,16 @@ def sweep(
         if done >= plan.least_rounds and spent * (done + 1) / done > plan.budget_s:
             break
         for index, cell in enumerate(cells):
-            if cell.samples and cell.size < _WARMED:
-                crew.each(partial(_one_pass, cell.load))
+            crew.each(partial(_warm, cell))
             cell.samples.append(crew.sample(cell.load))
-            tick((done + index / len(cells)) / plan.rounds)
-    tick(1.0)
+            share = (done + index / len(cells)) / plan.rounds
+            tick(max(share, min(1.0, (time.perf_counter() - started) / plan.budget_s)))
     return {access: _best(c for c in cells if c.access == access) for access in ARRAYS}
 
 
 def points(swept: Sequence[Swept]) -> list[Point]:
-    """Sizes with a rate that can be trusted."""
-    return [Point(s.size, s.samples.rate) for s in swept if s.samples.rate is not None]
+    """The sizes that have a clean sample."""
+    return [Point(s.size, s.samples.level) for s in swept if s.samples.level is not None]
 
 
 def within(swept: Sequence[Swept], sizes: Sequence[int]) -> tuple[Samples, tuple[str, ...]]:
@@ -90,14 +93,12 @@ def _cells(kernels: Kernels, plan: Plan, buffers: Sequence[Buffer]) -> list[_Cel
             elements = size // (arrays * ELEMENT * kernels.grain) * kernels.grain
             total = elements * ELEMENT * arrays * len(buffers)
             ways = list(kernels.streams[access].items())
-            for way, stream in ways if size >= _OUTER else ways[:1]:
+            for way, stream in ways if size >= _EVERY_WAY else ways[:1]:
                 if elements and (access, way, total) not in cells:
-                    load = Load(
-                        _over(stream, [b.arrays(access, elements) for b in buffers], elements),
-                        total,
-                        plan.sample_s,
-                    )
-                    cells[access, way, total] = _Cell(access, way, total, load)
+                    where = [b.arrays(access, elements) for b in buffers]
+                    load, warm = _load(stream, where, elements, total, plan)
+                    load.keeps = buffers
+                    cells[access, way, total] = _Cell(access, way, total, load, warm)
     return list(cells.values())
 
 
@@ -106,14 +107,46 @@ def _sizes(smallest: int, largest: int, per_octave: int) -> list[int]:
     return [round(smallest * 2 ** (step / per_octave)) for step in range(steps)]
 
 
-def _one_pass(load: Load, index: int) -> None:
-    load.run(index, 1)
+def _load(
+    stream: Stream, where: list[tuple[int, int, int]], elements: int, total: int, plan: Plan
+) -> tuple[Load, int]:
+    """What to time at one size, and how many passes warm it up.
+
+    A set far larger than the caches is walked in slices, each pass going on where the last one
+    stopped: a pass over the whole would take too long to be undisturbed.
+    """
+    count = elements * ELEMENT // _SLICE
+    if total < 4 * plan.caches or count < 2:
+        return Load(_whole(stream, where, elements), total, plan.sample_s), 1
+    amount = total / elements * (_SLICE // ELEMENT)
+    load = Load(_sliced(stream, where, count), amount, plan.sample_s)
+    # Else the caches would take in what is written and never be seen writing it back.
+    return load, math.ceil(plan.caches / amount)
 
 
-def _over(
-    stream: Stream, where: Sequence[tuple[int, int, int]], elements: int
+def _whole(
+    stream: Stream, where: list[tuple[int, int, int]], elements: int
 ) -> Callable[[int, int], object]:
     return lambda index, passes: stream(*where[index], elements, passes)
+
+
+def _sliced(
+    stream: Stream, where: list[tuple[int, int, int]], count: int
+) -> Callable[[int, int], object]:
+    position = [0] * len(where)
+
+    def run(index: int, passes: int) -> None:
+        a, b, c = where[index]
+        for _ in range(passes):
+            at = position[index] * _SLICE
+            stream(a + at, b + at, c + at, _SLICE // ELEMENT, 1)
+            position[index] = (position[index] + 1) % count
+
+    return run
+
+
+def _warm(cell: _Cell, index: int) -> None:
+    cell.load.run(index, cell.warm)
 
 
 def _best(cells: Iterable[_Cell]) -> list[Swept]:
@@ -121,4 +154,4 @@ def _best(cells: Iterable[_Cell]) -> list[Swept]:
     for cell in cells:
         swept = Swept(cell.size, cell.way, Samples(tuple(cell.samples)))
         by_size.setdefault(cell.size, []).append(swept)
-    return [max(by_size[s], key=lambda w: w.samples.rate or 0.0) for s in sorted(by_size)]
+    return [max(by_size[s], key=lambda w: w.samples.level or 0.0) for s in sorted(by_size)]

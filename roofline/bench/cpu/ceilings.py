@@ -1,0 +1,182 @@
+"""The whole measurement of a CPU, part after part."""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from roofline.bench.cpu import host, kernels, lacking
+from roofline.bench.cpu.crew import TIMER, Crew
+from roofline.bench.cpu.dispatch import dispatch
+from roofline.bench.cpu.kernels import Kernels
+from roofline.bench.cpu.matrix import Effort, products
+from roofline.bench.cpu.memory import bandwidths
+from roofline.bench.cpu.special import exponentials
+from roofline.bench.cpu.sweep import Plan
+from roofline.bench.cpu.vector import chains
+from roofline.bench.record import Absent, Found
+from roofline.device import Ceiling, Device
+
+# (what is being measured, share of the whole that is done)
+Progress = Callable[[str, float], None]
+
+_MIB = 1 << 20
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C came in between; `device` holds what was measured until then (None is nothing)."""
+
+    def __init__(self, device: Device | None) -> None:
+        super().__init__("interrupted")
+        self.device = device
+
+
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """How thorough a measurement is."""
+
+    sweep_s: float  # for each number of threads
+    per_octave: int
+    rounds: int
+    past_caches: int  # largest working set, in sizes of the outermost caches
+    most: int  # B, the largest working set ever
+    sample_s: float
+    count: int  # samples of everything that is not a sweep
+    matrix: Effort
+
+
+_QUICK = _Depth(
+    sweep_s=2.2, per_octave=2, rounds=12, past_caches=8, most=512 * _MIB, sample_s=1e-3, count=12,
+    matrix=Effort(largest=512, count=8, sample_s=2e-3, slowest_s=0.02, search_s=0.15),
+)  # fmt: skip
+_FULL = _Depth(
+    sweep_s=14.0, per_octave=4, rounds=30, past_caches=16, most=4096 * _MIB, sample_s=2e-3,
+    count=40, matrix=Effort(largest=1536, count=25, sample_s=8e-3, slowest_s=0.04, search_s=1.0),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One stretch of the measurement."""
+
+    what: str
+    weight: float  # its share of the time, to any scale
+    run: Callable[[Callable[[float], None]], Iterable[Found]]  # hears its own share done
+
+
+def measure(quick: bool = False, progress: Progress | None = None) -> Device:
+    """Measure this CPU with one thread and with one on every core.
+
+    About a minute, ten seconds when `quick`.  Ctrl-C raises `Stopped` with what there is.
+    """
+    tell = progress or (lambda _what, _share: None)
+    tell("making kernels", 0.0)
+    made = kernels.make()
+    found: list[Found] = []
+    notes = ["a quick measurement"] * quick + list(made.passed_over)
+    try:
+        with _torch_threads_kept():
+            parts = list(_parts(_QUICK if quick else _FULL, made, host.cores()))
+            total, done = sum(p.weight for p in parts), 0.0
+            for part in parts:
+                found += part.run(_ticks(tell, part, done, total))
+                done += part.weight
+            tell("done", 1.0)
+    except KeyboardInterrupt:
+        notes.insert(0, "partial: interrupted before everything was measured")
+        raise Stopped(_device(found, notes) if found else None) from None
+    return _device(found, notes)
+
+
+def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Callable[[float], None]:
+    tell(part.what, done / total)
+    return lambda share: tell(part.what, (done + share * part.weight) / total)
+
+
+def _parts(depth: _Depth, made: Kernels, cores: tuple[int, ...]) -> Iterator[_Part]:
+    for threads in dict.fromkeys((1, len(cores))):
+        yield from _parts_of(depth, made, cores[:threads])
+
+
+def _parts_of(depth: _Depth, made: Kernels, used: tuple[int, ...]) -> Iterator[_Part]:
+    """The parts with one thread on each CPU of `used`."""
+    told, threads = _conditions(used), len(used)
+    native = (*told, made.made_by)
+
+    def registers(_: object) -> Iterator[Found]:
+        with Crew([{c} for c in used]) as crew:
+            yield from chains(crew, made, depth.count, depth.sample_s, native)
+
+    def memory(tick: Callable[[float], None]) -> Iterator[Found]:
+        with Crew([{c} for c in used]) as crew:
+            plan = _plan(depth, used)
+            yield from bandwidths(crew, made, plan, host.caches(used), native, tick)
+
+    def torch(_: object) -> Iterator[Found]:
+        with Crew([used]) as leader:
+            if threads == 1:
+                yield dispatch(leader, depth.count, depth.sample_s, told)
+            yield exponentials(leader, threads, depth.count, depth.sample_s, told)
+            yield from products(leader, threads, depth.matrix, told)
+
+    name = f"{threads} thread{'s' if threads > 1 else ''}"
+    if made.chains:
+        yield _Part(f"registers, {name}", 0.05, registers)
+    if find_spec("torch") is not None:
+        yield _Part(f"matrix products, {name}", 0.35, torch)
+    yield _Part(f"memory, {name}", 1.0, memory)
+
+
+@contextmanager
+def _torch_threads_kept() -> Iterator[None]:
+    """Leave torch's number of threads as it was."""
+    if find_spec("torch") is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _plan(depth: _Depth, used: tuple[int, ...]) -> Plan:
+    outermost = max(host.caches(used).values(), default=32 * _MIB)
+    largest = min(max(256 * _MIB, depth.past_caches * outermost), depth.most)
+    if (free := host.free_memory()) is not None:
+        largest = min(largest, free // 4)
+    return Plan(
+        per_octave=depth.per_octave,
+        largest=largest,
+        caches=outermost,
+        sample_s=depth.sample_s,
+        rounds=depth.rounds,
+        least_rounds=3,
+        budget_s=depth.sweep_s,
+    )
+
+
+def _conditions(used: tuple[int, ...]) -> tuple[str, ...]:
+    cpus = ", ".join(map(str, used)) if len(used) <= 8 else f"{used[0]} to {used[-1]}"
+    return (
+        f"{host.cpu().model}",
+        f"threads pinned to CPU{'s' if len(used) > 1 else ''} {cpus}",
+        TIMER,
+        f"{platform.system()} {platform.release()}",
+    )
+
+
+def _device(found: list[Found], notes: list[str]) -> Device:
+    ceilings = tuple(f for f in found if isinstance(f, Ceiling))
+    absent = [str(f) for f in found if isinstance(f, Absent)]
+    return Device(
+        id=host.device_id(),
+        name=host.cpu().model,
+        kind="cpu",
+        ceilings=ceilings,
+        mapped=tuple(lacking.mapped({c.resource for c in ceilings})),
+        note="; ".join(notes + absent),
+    )

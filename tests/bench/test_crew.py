@@ -1,0 +1,82 @@
+"""Pinned threads and their samples.  No test here depends on how fast anything is."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from roofline.bench.cpu.crew import Crew, Load
+
+HERE = sorted(os.sched_getaffinity(0))
+
+
+def test_threads_are_pinned_and_the_caller_is_not():
+    before = os.sched_getaffinity(0)
+    with Crew([{HERE[0]}, {HERE[-1]}]) as crew:
+        assert crew.each(lambda _: os.sched_getaffinity(0)) == [{HERE[0]}, {HERE[-1]}]
+        assert os.sched_getaffinity(0) == before
+    assert os.sched_getaffinity(0) == before
+
+
+def test_results_come_in_the_order_of_the_threads():
+    with Crew([HERE] * 3) as crew:
+        assert crew.each(lambda index: time.sleep(0.02 * (3 - index)) or index) == [0, 1, 2]
+
+
+def test_an_error_in_one_thread_is_raised_here_and_the_crew_still_works():
+    def work(index: int) -> int:
+        if index == 1:
+            raise ValueError("second thread")
+        return index
+
+    with Crew([HERE] * 2) as crew:
+        with pytest.raises(ValueError, match="second thread"):
+            crew.each(work)
+        assert crew.each(lambda index: index) == [0, 1]
+
+
+def test_threads_are_gone_afterwards():
+    before = threading.active_count()
+    with Crew([HERE] * 4):
+        assert threading.active_count() == before + 4
+    assert threading.active_count() == before
+
+
+def test_a_sample_that_is_too_short_is_repeated_with_more_passes():
+    calls = []
+
+    def run(_: int, passes: int) -> None:
+        calls.append(passes)
+        time.sleep(0.002 * passes)
+
+    with Crew([HERE[:1]]) as crew:
+        load = Load(run, amount=1.0, seconds=0.02)
+        sample = crew.sample(load)
+    # 1 pass is 2 ms and short of half of 20 ms; the next try has about 20 / 2 passes.
+    assert calls[0] == 1
+    assert len(calls) >= 2
+    assert calls[-1] == load.passes > 1
+    # Sleeping guarantees at least 2 ms a pass, so at most 500 passes a second.
+    assert 0 < sample.rate <= 500
+
+
+def test_a_thread_that_does_not_get_the_cpu_gives_no_clean_sample():
+    with Crew([HERE[:1]]) as crew:
+        taken = crew.samples(Load(lambda _, passes: time.sleep(0.01 * passes), 1.0, 0.005), 4)
+    assert taken.rates == ()
+    assert len(taken.all) == 4  # and nobody waits for more of the same
+
+
+def test_one_late_thread_makes_the_whole_sample_unclean():
+    def run(index: int, _: int) -> None:
+        until = time.thread_time() + 0.01
+        if index == 1:
+            time.sleep(0.05)
+        while time.thread_time() < until:
+            pass
+
+    with Crew([HERE[:1], HERE[-1:]]) as crew:
+        sample = crew.sample(Load(run, amount=2.0, seconds=0.01))
+    # Two threads worked 10 ms each of at least 60 ms that both were there: 20 / 120 at most.
+    assert sample.busy < 0.2

@@ -1,0 +1,138 @@
+"""What is read from the system, from copies of what systems write."""
+
+import json
+
+import pytest
+
+from roofline.bench.cpu import host
+from roofline.device import L1, L2, L3
+
+
+def sysfs(folder, cpus: dict[int, tuple[int, int]], caches: dict[int, list[tuple]]) -> None:
+    """cpus: number -> (package, core); caches: number -> [(level, type, size, shared_cpu_list)]."""
+    for number, (package, core) in cpus.items():
+        topology = folder / f"cpu{number}" / "topology"
+        topology.mkdir(parents=True)
+        (topology / "physical_package_id").write_text(f"{package}\n")
+        (topology / "core_id").write_text(f"{core}\n")
+    for number, entries in caches.items():
+        for index, entry in enumerate(entries):
+            cache = folder / f"cpu{number}" / "cache" / f"index{index}"
+            cache.mkdir(parents=True)
+            for name, value in zip(
+                ("level", "type", "size", "shared_cpu_list"), entry, strict=True
+            ):
+                (cache / name).write_text(f"{value}\n")
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Two cores with two threads each: CPUs 0 and 2 are one core; L3 serves all."""
+    private = lambda shared: [  # noqa: E731
+        (1, "Data", "48K", shared), (1, "Instruction", "32K", shared),
+        (2, "Unified", "1024K", shared), (3, "Unified", "32M", "0-3"),
+    ]  # fmt: skip
+    sysfs(
+        tmp_path,
+        {0: (0, 0), 1: (0, 1), 2: (0, 0), 3: (0, 1)},
+        {0: private("0,2"), 1: private("1,3"), 2: private("0,2"), 3: private("1,3")},
+    )
+    monkeypatch.setattr(host, "_CPUS", tmp_path)
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    host.cores.cache_clear()
+    yield
+    host.cores.cache_clear()
+
+
+@pytest.mark.usefixtures("machine")
+def test_one_cpu_of_each_core():
+    assert host.cores() == (0, 1)
+
+
+@pytest.mark.usefixtures("machine")
+def test_caches_of_one_core_and_of_all_together():
+    assert host.caches([0]) == {L1: 48 << 10, L2: 1 << 20, L3: 32 << 20}
+    # Private caches add up, the shared one counts once.
+    assert host.caches([0, 1]) == {L1: 96 << 10, L2: 2 << 20, L3: 32 << 20}
+    # Two threads of one core share everything.
+    assert host.caches([0, 2]) == host.caches([0])
+
+
+def test_a_system_that_tells_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(host, "_CPUS", tmp_path)
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda _: {4, 5})
+    host.cores.cache_clear()
+    assert host.cores() == (4, 5)
+    assert host.caches([4]) == {}
+    host.cores.cache_clear()
+
+
+NESTED = {"lscpu": [
+    {"field": "Architecture:", "data": "x86_64"},
+    {"field": "Vendor ID:", "data": "GenuineIntel", "children": [
+        {"field": "Model name:", "data": "Intel(R) Xeon(R) Platinum 8488C", "children": [
+            {"field": "Flags:", "data": "sse avx512f"}]}]},
+]}  # fmt: skip
+ARM = {"lscpu": [
+    {"field": "Vendor ID:", "data": "ARM"}, {"field": "Model name:", "data": "Neoverse-V2"},
+]}  # fmt: skip
+
+
+def lscpu(monkeypatch, document) -> None:
+    class Done:
+        stdout = json.dumps(document).encode()
+
+    monkeypatch.setattr(host.subprocess, "run", lambda *_, **__: Done)
+    host.cpu.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    yield
+    host.cpu.cache_clear()
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("document", "cpu", "device_id"),
+    [
+        (
+            NESTED,
+            host.Cpu("Intel", "Intel(R) Xeon(R) Platinum 8488C", "sse avx512f"),
+            "cpu-intel-xeon-platinum-8488c-2c",
+        ),
+        (ARM, host.Cpu("ARM", "Neoverse-V2", ""), "cpu-arm-neoverse-v2-2c"),
+        (
+            {"lscpu": [
+                {"field": "Vendor ID:", "data": "AuthenticAMD"},
+                {"field": "Model name:", "data": "AMD EPYC 9755 128-Core Processor"},
+            ]},
+            host.Cpu("AMD", "AMD EPYC 9755 128-Core Processor", ""),
+            "cpu-amd-epyc-9755-2c",
+        ),
+        (
+            {"lscpu": [
+                {"field": "Vendor ID:", "data": "GenuineIntel"},
+                {"field": "Model name:", "data": "Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz"},
+            ]},
+            host.Cpu("Intel", "Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz", ""),
+            "cpu-intel-core-i7-8700-2c",
+        ),
+    ],
+    ids=["intel-nested", "arm", "amd", "intel-clock"],
+)  # fmt: skip
+def test_names_and_ids(monkeypatch, document, cpu, device_id):
+    lscpu(monkeypatch, document)
+    assert host.cpu() == cpu
+    assert host.device_id() == device_id
+
+
+def test_a_machine_without_lscpu_still_has_a_name(monkeypatch):
+    def absent(*_, **__):
+        raise FileNotFoundError("lscpu")
+
+    monkeypatch.setattr(host.subprocess, "run", absent)
+    host.cpu.cache_clear()
+    assert host.cpu() == host.Cpu("", host.platform.machine(), "")
+    assert host.device_id().startswith("cpu-")
+    assert "--" not in host.device_id()

@@ -1,0 +1,67 @@
+"""From samples to a ceiling, or to a sentence why there is none."""
+
+import pytest
+
+from roofline.bench.record import Absent, ceiling
+from roofline.bench.sample import Sample, Samples, pooled
+from roofline.device import L2, Variant
+from roofline.provenance import Basis
+
+READ = Variant(access="read", threads=1)
+
+
+def samples(*pairs: tuple[float, float]) -> Samples:
+    return Samples(tuple(Sample(rate, busy) for rate, busy in pairs))
+
+
+def found(of: Samples):
+    return ceiling(L2, READ, of, method="a sweep", conditions=("toy CPU", "gcc"), capacity=4096)
+
+
+def test_a_sample_is_clean_from_97_percent_on():
+    taken = samples((10.0, 1.0), (20.0, 0.97), (30.0, 0.969))
+    assert taken.rates == (10.0, 20.0)
+    assert taken.clean_share == pytest.approx(2 / 3)
+
+
+def test_the_level_of_a_stretch_is_the_upper_quartile_of_its_clean_samples():
+    # 10 20 30 40: the third quartile sits at index 0.75 * 3 = 2.25, that is 30 + 0.25 * 10.
+    taken = samples((40.0, 1.0), (10.0, 1.0), (30.0, 1.0), (20.0, 1.0), (500.0, 0.5))
+    assert taken.level == 32.5
+
+
+def test_nothing_is_known_without_a_clean_sample():
+    assert samples().clean_share is None
+    assert samples().level is None
+    assert samples((5.0, 0.2)).level is None
+    assert not samples().trusted
+
+
+def test_a_ceiling_is_the_median_of_the_clean_samples_and_counts_the_others():
+    taken = samples((10.0, 1.0), (30.0, 0.99), (20.0, 0.98), (90.0, 0.4))
+    got = found(taken)
+    assert (got.resource, got.variant, got.rate, got.capacity) == (L2, READ, 20.0, 4096)
+    spread = got.provenance.spread
+    assert (spread.n, spread.dropped, spread.best, spread.q1) == (3, 1, 30.0, 15.0)
+    assert got.provenance.basis is Basis.MEASURED
+    assert got.provenance.source == "a sweep"
+    assert got.provenance.conditions.startswith("toy CPU; gcc; 3 of 4 samples undisturbed; 20")
+    assert got.provenance.conditions.endswith("Z")
+
+
+@pytest.mark.parametrize(
+    ("clean", "total", "trusted"), [(1, 10, True), (1, 11, False), (0, 5, False)]
+)
+def test_a_tenth_of_the_samples_must_be_clean(clean, total, trusted):
+    taken = samples(*[(7.0, 1.0)] * clean, *[(9.0, 0.5)] * (total - clean))
+    got = found(taken)
+    assert isinstance(got, Absent) is not trusted
+    if not trusted:
+        assert (
+            str(got) == f"l2 read, 1 thread: {clean} of {total} samples undisturbed, 10% are needed"
+        )
+
+
+def test_pooling_keeps_every_sample():
+    a, b = samples((1.0, 1.0)), samples((2.0, 0.1), (3.0, 1.0))
+    assert pooled([a, b]) == samples((1.0, 1.0), (2.0, 0.1), (3.0, 1.0))
