@@ -77,8 +77,16 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
+_MANY = 1000  # samples from which on the exact sum takes longer than it is worth
+
+
 def _interval_rank(n: int, outside: float = 0.05) -> int | None:
     """Index r so that [x_r, x_(n-1-r)] covers the median with probability 1 - `outside`."""
+    if n > _MANY:
+        # The normal approximation with continuity correction, rounded outwards.
+        from statistics import NormalDist
+
+        return math.floor((n - 1 + NormalDist().inv_cdf(outside / 2) * math.sqrt(n)) / 2)
     below, tail, rank = 0, 0.0, None
     while below < n // 2:
         tail += math.comb(n, below) / 2**n

@@ -15,6 +15,7 @@ from roofline.provenance import spread
         (9, 2, 8),  # 2 * (1 + 9)/512 = 3.9 %
         (20, 6, 15),  # 2 * P(X <= 5) = 4.14 %
         (50, 18, 33),  # 2 * P(X <= 17) = 3.28 %
+        (3000, 1446, 1555),  # 2 * P(X <= 1445) = 4.66 %; by the normal approximation
     ],
 )
 def test_interval_of_the_median(n, low, high):
