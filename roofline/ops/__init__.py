@@ -23,6 +23,7 @@ from roofline.ops import (
     fourier,
     free,
     gated,
+    hardware,
     indexing,
     linalg,
     loss,
@@ -38,6 +39,7 @@ from roofline.ops import (
     recurrent,
     reduce,
     resampling,
+    sdpa,
     sized,
     sorting,
 )
@@ -67,7 +69,7 @@ RULES: tuple[Rule, ...] = (
     *quantized.RULES,
     *conv.RULES,
     *recurrent.RULES,
-    *_attention.RULES,
+    *sdpa.RULES,
     *encoder.RULES,
     *_embedding.RULES,
     *bag.RULES,
@@ -95,6 +97,9 @@ BY_OP = index(RULES)
 STREAMING = frozenset(
     rule.op for rule in (*pointwise.RULES, *reduce.RULES, *_softmax.RULES, *norm.RULES)
 )
+
+# Copies read every element of their tensors as well, which is when sectors can be counted.
+_COPIES = frozenset(f"aten::{name}" for name in ("clone", "_to_copy", "cat", "stack"))
 
 _FORMULAS: tuple[Callable[..., Ledger], ...] = (
     *matmul.FORMULAS,
@@ -135,14 +140,24 @@ def account(call: Call) -> Ledger:
 
 
 def executed(call: Call) -> Ledger | None:
-    """What the hardware is known to run for this call beyond the formula; None is "not known"."""
+    """What the hardware is known to run and move for this call beyond the formula.
+
+    Only lines that are known to differ stand in it, and None is "nothing known": whole tiles and
+    scores computed again, lines fetched to be written, the rest of sectors read in part.
+    """
     rule = BY_OP.get(call.op)
-    if rule is None or rule.executed is None:
+    if rule is None:
         return None
     try:
-        return rule.executed(call)
+        asked = rule.account(call)
+        arithmetic = None if rule.executed is None else rule.executed(call)
     except RooflineError:
         return None  # `account` says why
+    streamed = call.tensors if call.op in STREAMING or call.op in _COPIES else ()
+    moved = hardware.moved(call, asked, streamed)
+    if arithmetic is None or moved is None:
+        return arithmetic or moved
+    return arithmetic + moved
 
 
 def parameters(name: str) -> tuple[Parameter, ...]:

@@ -17,7 +17,7 @@ BY_DEFINITION = "distances by definition, 3 flop a coordinate, though a matrix p
 def cdist(call: Call) -> Ledger:
     """aten::_cdist_forward(X[...,P,D], Y[...,R,D], p): 3 a coordinate of a pair.
 
-    p = 2: subtract, multiply, add, and a root a pair on sfu; 1 and inf: no root; another p: a power a
+    p = 2: subtract, multiply, add, and a root a pair; 1 and inf: no root; another p: a power a
     coordinate and a root a pair
     """
     x, y = arguments.tensor(call, 0), arguments.tensor(call, 1)

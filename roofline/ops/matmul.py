@@ -7,6 +7,7 @@ from roofline.errors import BadInput
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
+from roofline.ops.matmul_executed import padded
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import COMPLEX, broadcast, kind, product
 from roofline.work import Entry, Ledger
@@ -271,12 +272,12 @@ def _positive(name: str, **sizes: int) -> None:
 
 
 RULES = (
-    *named(mm, "mm", "bmm"),
-    *named(addmm, "addmm", "addmm_", "baddbmm", "baddbmm_"),
+    *named(mm, "mm", "bmm", executed=padded),
+    *named(addmm, "addmm", "addmm_", "baddbmm", "baddbmm_", executed=padded),
     *named(addbmm, "addbmm", "addbmm_"),
-    *named(linear_call, "linear"),
+    *named(linear_call, "linear", executed=padded),
     *named(linear_backward, "linear_backward"),
-    *named(matmul, "matmul"),
+    *named(matmul, "matmul", executed=padded),
     *named(mv, "mv"),
     *named(addmv, "addmv", "addmv_"),
     *named(dot, "dot", "vdot"),

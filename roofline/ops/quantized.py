@@ -20,6 +20,7 @@ from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
 from roofline.ops.matmul import FMA
+from roofline.ops.matmul_executed import padded
 from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.ops.shapes import dtype_argument
 from roofline.work import Entry, Ledger
@@ -242,8 +243,8 @@ def _agree(call: Call, k_of_a: int, k_of_b: int) -> None:
 
 
 RULES = (
-    *named(int_mm, "_int_mm"),
-    *named(scaled_mm, "_scaled_mm"),
+    *named(int_mm, "_int_mm", executed=padded),
+    *named(scaled_mm, "_scaled_mm", executed=padded),
     *named(scaled_mm_v2, "_scaled_mm_v2"),
     Rule("aten::_weight_int4pack_mm", partial(weight_packed, (3,))),
     Rule("aten::_weight_int4pack_mm_for_cpu", partial(weight_packed, (3,))),

@@ -22,7 +22,8 @@ class Rule:
 
     op: str  # "aten::mm", as in Call.op
     account: Callable[[Call], Ledger]  # algorithmic
-    executed: Callable[[Call], Ledger | None] | None = None  # where hardware is known to run more
+    # Arithmetic that hardware is known to run, where that is more; bytes are `hardware`'s.
+    executed: Callable[[Call], Ledger | None] | None = None
 
 
 def index(rules: Iterable[Rule]) -> Mapping[str, Rule]:
@@ -35,6 +36,10 @@ def index(rules: Iterable[Rule]) -> Mapping[str, Rule]:
     return table
 
 
-def named(account: Callable[[Call], Ledger], *names: str) -> tuple[Rule, ...]:
-    """One rule a name, all with the same function: ``named(mm, "mm")`` is for aten::mm."""
-    return tuple(Rule(f"aten::{name}", account) for name in names)
+def named(
+    account: Callable[[Call], Ledger],
+    *names: str,
+    executed: Callable[[Call], Ledger | None] | None = None,
+) -> tuple[Rule, ...]:
+    """One rule a name, all with the same functions: ``named(mm, "mm")`` is for aten::mm."""
+    return tuple(Rule(f"aten::{name}", account, executed) for name in names)

@@ -61,8 +61,8 @@ def test_worked_example(row):
 
 
 def test_every_formula_has_a_row():
-    """A formula nobody worked out by hand does not ship (attention and conv2d have tables of their own)."""
-    counted = {*ops.FORMULAS} - {"attention", "conv2d"}
+    """A formula nobody worked out by hand does not ship (attention, conv2d and packed_gemm have rows elsewhere)."""
+    counted = {*ops.FORMULAS} - {"attention", "conv2d", "packed_gemm"}
 
     named = {"add", "saxpy", "relu", "softmax", "layer_norm", "rms_norm", "gemv", "gemm", "gelu",
              "silu", "mul", "elementwise", "sum", "mean", "copy", "embedding", "bmm", "linear"}  # fmt: skip

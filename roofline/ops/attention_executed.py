@@ -1,0 +1,60 @@
+"""What attention kernels run beyond the formula: whole tiles, the softmax, scores computed again.
+
+A kernel works on tiles of scores and skips only tiles that are masked as a whole.  Tile sizes are
+those of the common kernels, so every amount here is an estimate.  Measured on an H200: causal
+B8 H16 S1024 D64 runs 19,327,352,832 tensor flop, which is 36 of 64 tiles of 128 x 128.
+"""
+
+from roofline.call import Call
+from roofline.device import SFU, Resource
+from roofline.ops.attention import Sizes
+from roofline.ops.dtype import matmul_pipe, vector_pipe
+from roofline.work import Entry, Exactness, Ledger, executed
+
+TILES = "tiles of 128 x 128 scores; up to 16 queries are padded to 16"
+AGAIN = "the backward computes the scores again: five products where the forward has two"
+SOFTMAX = "softmax on a score is max, subtract, sum, scale and exp on sfu"
+
+
+def forward(sizes: Sizes, dtype: str, call: Call, lengths: tuple[int, int]) -> Ledger:
+    """Scores of whole tiles on CUDA, of the formula elsewhere, and the softmax on each of them."""
+    tiled = call.device == "cuda" and sizes.batch > 0
+    pairs = _tiled(sizes, lengths) if tiled else sizes.scores.amount
+    scores = sizes.heads * pairs
+    return executed(
+        _estimate(matmul_pipe(dtype, call.math), sizes.each * pairs, "Q K^T and P V, whole tiles"),
+        *_softmax(dtype, scores),
+        conventions=(SOFTMAX, *([TILES] if tiled else [])),
+    )
+
+
+def backward(sizes: Sizes, dtype: str, call: Call) -> Ledger:
+    """2.5 times the forward's products, and exp of every score again."""
+    scores = sizes.heads * sizes.scores.amount
+    return executed(
+        Entry(matmul_pipe(dtype, call.math), sizes.each * sizes.scores.amount * 5 // 2, AGAIN),
+        *_softmax(dtype, scores),
+        conventions=(AGAIN, SOFTMAX),
+    )
+
+
+def _softmax(dtype: str, scores: int) -> list[Entry]:
+    return [
+        _estimate(vector_pipe(dtype), 4 * scores, "max, subtract, sum, scale: 4 a score"),
+        _estimate(SFU, scores, "exp: 1 a score"),
+    ]
+
+
+def _tiled(sizes: Sizes, lengths: tuple[int, int]) -> int:
+    """Pairs in the tiles that hold at least one that is looked at, all batches."""
+    queries, keys = lengths
+    rows = 16 if queries <= 16 else 128
+    down, across = -(-queries // rows), -(-keys // 128)
+    dense = down * across
+    if sizes.causal and queries == keys:
+        dense = sum(min(across, i + 1) for i in range(down))
+    return sizes.batch * dense * rows * 128
+
+
+def _estimate(resource: Resource, amount: int, why: str) -> Entry:
+    return Entry(resource, amount, why, None, Exactness.ESTIMATE)
