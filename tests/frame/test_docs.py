@@ -3,6 +3,8 @@
 import doctest
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,14 @@ def test_a_page_cut_into_sessions(tmp_path: Path) -> None:
 def test_every_page_of_the_guide_has_a_title() -> None:
     for page in PAGES:
         assert page.read_text().startswith("# "), named(page)
+
+
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    """The same as `make docs`: a broken link or a page in no table of contents is an error."""
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d",
+         str(tmp_path / "doctrees"), str(ROOT / "docs"), str(tmp_path / "html")],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    assert (tmp_path / "html" / "index.html").exists()
