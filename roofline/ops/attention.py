@@ -16,9 +16,7 @@ MATRICES = "attention is its two matrix products; softmax and scaling on the sco
 CAUSAL = "causal scores are counted exactly, S(S+1)/2 a head"
 DENSE = "every score is counted; a mask is read, and does not make work less"
 STATISTICS = "logsumexp, kept a row for the backward, is left out"
-LENGTHS = (
-    "how sequences share out the tokens is data: from all equally long to as unequal as can be"
-)
+VARIES = "how many scores there are is data (lengths of sequences, a mask): a range"
 
 
 @dataclass(frozen=True, slots=True)
