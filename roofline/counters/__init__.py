@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from roofline.counters import amd
 from roofline.counters import facts as nvidia_facts
 from roofline.counters.clock import Clock, seconds
+from roofline.counters.facts import busiest
 from roofline.counters.needed import needed
 from roofline.counters.reading import Counters, Reading, known
 from roofline.counters.tensor import is_only_moves, tensor
@@ -18,7 +19,7 @@ from roofline.device import DRAM
 from roofline.work import Count, Ledger
 
 __all__ = [
-    "Clock", "Counters", "Reading", "achieved", "arch", "complete", "executed", "facts", "needed",
+    "Clock", "Counters", "Reading", "achieved", "arch", "busiest", "executed", "facts", "needed",
     "seconds",
 ]  # fmt: skip
 
@@ -67,11 +68,6 @@ def achieved(counters: Counters, on: Arch = None) -> Ledger | None:
         () if DRAM in counted else ("dram bytes: not collected",),
         (DIRTY,) if DRAM in counted else (),
     )
-
-
-def complete(done: Ledger | None, moved: Ledger | None) -> bool:
-    """Whether counters account for all of a launch: every pipe and the bytes from memory."""
-    return done is not None and not done.unaccounted and moved is not None and not moved.unaccounted
 
 
 def facts(counters: Counters) -> Mapping[str, Reading]:

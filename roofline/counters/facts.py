@@ -104,6 +104,7 @@ STALLS = (
     ("smsp__average_warp_latency_issue_stalled_", ".ratio"),
     ("smsp__average_warp_latency_issue_stalled_", ".pct"),
 )
+_SHARED = "launch__shared_mem_per_block"
 _TENSOR_PATH = "sm__ops_path_tensor_src_"
 
 
@@ -118,6 +119,10 @@ def facts(counters: Counters) -> Mapping[str, Reading]:
         dividend, divisor = known(counters, above), known(counters, below)
         if dividend is not None and divisor:
             found[fact] = Reading(dividend / divisor, unit, f"{above} / {below}")
+    shared = [known(counters, f"{_SHARED}_{kind}") for kind in ("dynamic", "static", "driver")]
+    if "shared_per_block" not in found and any(part is not None for part in shared):
+        size = sum(part for part in shared if part is not None)
+        found["shared_per_block"] = Reading(size, "B", f"{_SHARED}_dynamic + _static + _driver")
     for fact, reading in (
         ("l2_requested", requested(counters)),
         ("l2_delivered", delivered(counters)),
@@ -128,6 +133,20 @@ def facts(counters: Counters) -> Mapping[str, Reading]:
     found |= _stalls(counters)
     found |= _tensor_paths(counters)
     return {fact: _marked(reading) for fact, reading in found.items()}
+
+
+# Facts that say how busy a part of the chip was, against that part's own peak.
+_PARTS = ("_throughput", "_pipe")
+
+
+def busiest(known_facts: Mapping[str, Reading]) -> tuple[str, Reading] | None:
+    """The part of the chip nearest its own peak, by the profiler's percentages."""
+    parts = {
+        fact: reading
+        for fact, reading in known_facts.items()
+        if reading.unit == "%" and (fact.endswith(_PARTS) or fact.startswith("tensor_"))
+    }
+    return max(parts.items(), key=lambda item: item[1].value, default=None)
 
 
 def stall(name: str) -> str | None:

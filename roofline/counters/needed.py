@@ -61,5 +61,6 @@ def _named() -> frozenset[str]:
             "device__attribute_compute_capability_major",
             "device__attribute_compute_capability_minor",
             *_AXES,
+            *(f"launch__shared_mem_per_block_{kind}" for kind in ("dynamic", "static", "driver")),
         ]
     )

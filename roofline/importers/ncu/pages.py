@@ -22,7 +22,7 @@ IDENTITY = (
 NVTX = "Push/Pop_Range"
 FEW = 100  # a table of so few metrics was asked for by name: all are kept
 _UNIT_IN_NAME = re.compile(r"(?P<name>\S+__\S+) \((?P<unit>[^)]*)\)")
-_RANGE = re.compile(r'"*<?[^":]*>?:(?P<name>[^":]*):')
+_RANGE = re.compile(r'"[^":]*:(?P<name>[^":]+)[^"]*"')
 _DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?(?:x\((.*)\))?")
 DEVICE_NAME = "device__attribute_display_name"
 # Without a row of units a file was printed in base units, of which the profiler's time is this.
@@ -163,7 +163,7 @@ class Launches:
             block=_cell(row, at, "Block Size"),
             grid=_cell(row, at, "Grid Size"),
             cc=_cell(row, at, "CC"),
-            nvtx=".".join(part for part in _RANGE.findall(nvtx) if part),
+            nvtx=".".join(_RANGE.findall(nvtx)),
             invocations=_whole(_cell(row, at, "Invocations")) or 1,
             pages={page},
         )
