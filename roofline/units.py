@@ -74,6 +74,8 @@ def show(value: float, unit: str) -> str:
     # 0.9999 tolerates that 1e-06 read back from text may be a hair under the prefix 1e-6.
     prefix = next((p for p, scale in reversed(DECIMAL.items()) if size >= 0.999999 * scale), "n")
     scaled = rounded / DECIMAL[prefix]
+    if abs(scaled) < 0.01:  # below the smallest prefix: digits count more than the prefix
+        return f"{rounded:.3g} {unit}"
     digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
     return f"{scaled:.{digits}f} {prefix}{unit}"
 

@@ -87,6 +87,7 @@ def test_refuses_anything_else(text):
         (16.785408e-6, "s", "16.8 us"),
         (2.5e-10, "s", "0.25 ns"),
         (1.5e21, "flop", "1500 Eflop"),
+        (2.834e-13, "s", "2.83e-13 s"),
         (295.2238, "flop/B", "295 flop/B"),
         (0.0833, "flop/B", "0.0833 flop/B"),
         (9.999e12, "flop/s", "10.0 Tflop/s"),

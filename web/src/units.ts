@@ -18,6 +18,7 @@ export function show(value: number, unit: string): string {
   const [prefix, scale] = prefixOf(Math.abs(rounded));
   const scaled = rounded / scale;
   const size = Math.abs(scaled);
+  if (size < 0.01) return `${general(rounded, 3)} ${unit}`;
   return `${fixed(scaled, size < 9.995 ? 2 : size < 99.95 ? 1 : 0)} ${prefix}${unit}`;
 }
 
