@@ -7,12 +7,17 @@ Free calls (views) do not break it; everything else does, what is unaccounted in
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from roofline import ops
 from roofline.call import Tensor
-from roofline.device import Ceiling
+from roofline.device import HIERARCHY, Ceiling, Resource
+from roofline.program.columns import storages
 from roofline.program.placed import Placed
-from roofline.program.timing import Timed
+from roofline.runfile import Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NEAR = 0.8  # assumed: from this share of its roof on, a call is said to be on it
 
@@ -52,25 +57,63 @@ class Chain:
         return self.measured_s - self.least_s
 
 
-def chains(events: Sequence[Timed], placed: Placed) -> tuple[Chain, ...]:
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One call of a chain."""
+
+    row: int
+    signature: int
+    level: Resource  # the boundary that its data crossed
+    step: int
+    phase: str
+    module: str
+    time_ns: int | None
+    reads: Sequence[int]  # storages, one a tensor of the call
+    writes: Sequence[int]
+
+
+def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
     """Every chain of two calls or more, equal ones together, most bytes saved first.
 
-    Needs the storages of each call, which live recordings have; without them there is none.
+    `events` are those of `timing.timed`.  Needs the storages of each call, which live recordings
+    have; without them there is none.
     """
+    if not storages(run):
+        return ()
     last_read: dict[int, int] = {}
-    for event in events:
-        for storage in event.reads:
-            last_read[storage] = event.row
-    found: dict[tuple[object, ...], list[Sequence[Timed]]] = {}
-    for group in _groups(events, placed):
+    found: dict[tuple[object, ...], list[Sequence[Link]]] = {}
+    for group in _groups(_links(run, events, last_read), placed):
         key = (tuple(e.signature for e in group), group[0].module, group[0].phase)
         found.setdefault(key, []).append(group)
     made = [_chain(placed, groups, last_read) for groups in found.values()]
     return tuple(sorted(made, key=lambda c: (c.moved - c.least) * c.count, reverse=True))
 
 
-def _groups(events: Sequence[Timed], placed: Placed) -> Iterator[Sequence[Timed]]:
-    group: list[Timed] = []
+def _links(run: Run, events: "pa.Table", last_read: dict[int, int]) -> Iterator[Link]:
+    """Every event, noting on the way which row reads a storage last."""
+    memory = run.events.select(["reads", "writes"]).take(events["row"])
+    names = ("row", "signature", "level", "step", "phase", "module", "time_ns")
+    columns = [events[name] for name in names] + [memory["reads"], memory["writes"]]
+    for row, signature, level, step, phase, module, time_ns, reads, writes in zip(
+        *(column.to_pylist() for column in columns), strict=True
+    ):
+        for storage in reads or ():
+            last_read[storage] = row
+        yield Link(
+            row,
+            signature,
+            HIERARCHY[level],
+            step,
+            phase,
+            module,
+            time_ns,
+            reads or (),
+            writes or (),
+        )
+
+
+def _groups(events: Iterable[Link], placed: Placed) -> Iterator[Sequence[Link]]:
+    group: list[Link] = []
     written: set[int] = set()
     for event in events:
         if placed.free(event.signature):
@@ -88,7 +131,7 @@ def _groups(events: Sequence[Timed], placed: Placed) -> Iterator[Sequence[Timed]
         yield group
 
 
-def _chain(placed: Placed, groups: Sequence[Sequence[Timed]], last_read: dict[int, int]) -> Chain:
+def _chain(placed: Placed, groups: Sequence[Sequence[Link]], last_read: dict[int, int]) -> Chain:
     first = groups[0]
     ledgers = [
         ledger for e in first if (ledger := placed.at(e.signature, e.level).ledger) is not None
@@ -126,7 +169,7 @@ def _interval(amount: int, ceiling: Ceiling) -> tuple[float, float]:
     return amount / high, amount / low
 
 
-def _least(placed: Placed, group: Sequence[Timed], last_read: dict[int, int]) -> int:
+def _least(placed: Placed, group: Sequence[Link], last_read: dict[int, int]) -> int:
     """Bytes that enter the chain from outside, once each, and bytes that are used afterwards.
 
     A result that nobody reads later counts as used: it may be the program's.
@@ -151,7 +194,7 @@ def _least(placed: Placed, group: Sequence[Timed], last_read: dict[int, int]) ->
     return sum(entering.values()) + sum(leaving)
 
 
-def _at_roof(placed: Placed, groups: Sequence[Sequence[Timed]]) -> int | None:
+def _at_roof(placed: Placed, groups: Sequence[Sequence[Link]]) -> int | None:
     """Calls of one chain whose mean time is within NEAR of their roof."""
     near = []
     for calls in zip(*groups, strict=True):
@@ -162,11 +205,11 @@ def _at_roof(placed: Placed, groups: Sequence[Sequence[Timed]]) -> int | None:
     return sum(near) if near else None
 
 
-def _reads(placed: Placed, event: Timed) -> Iterable[tuple[int, Tensor]]:
+def _reads(placed: Placed, event: Link) -> Iterable[tuple[int, Tensor]]:
     call = placed.signatures[event.signature].call
     return zip(event.reads, call.tensors, strict=True) if call and event.reads else ()
 
 
-def _writes(placed: Placed, event: Timed) -> Iterable[tuple[int, Tensor]]:
+def _writes(placed: Placed, event: Link) -> Iterable[tuple[int, Tensor]]:
     call = placed.signatures[event.signature].call
     return zip(event.writes, call.outputs, strict=True) if call and event.writes else ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from roofline import counters
 from roofline.counters import Reading
+from roofline.program.columns import is_kind
 from roofline.runfile import Run
 from roofline.work import Entry, Exactness, Ledger
 
@@ -37,16 +38,15 @@ def counted(run: Run) -> dict[int, Counted]:
     launches: dict[int, list[dict[str, float]]] = {}
     if not _any(run):
         return {}
-    columns = run.events.select(["signature", "kind", "parent", "counters"])
-    for batch in columns.to_batches():
-        signatures, kinds, parents = (
-            batch.column(name).to_pylist() for name in ("signature", "kind", "parent")
-        )
-        for signature, kind, parent, pairs in zip(
-            signatures, kinds, parents, batch.column("counters").to_pylist(), strict=True
-        ):
-            if kind == "kernel" and parent is None and pairs:
-                launches.setdefault(signature, []).append(dict(pairs))
+    import pyarrow.compute as pc
+
+    alone = pc.and_(is_kind(run.events, ("kernel",)), pc.is_null(run.events["parent"]))
+    kernels = run.events.select(["signature", "counters"]).filter(alone)
+    for batch in kernels.to_batches():
+        named, pairs = (batch.column(at).to_pylist() for at in range(2))
+        for signature, counters_of_one in zip(named, pairs, strict=True):
+            if counters_of_one:
+                launches.setdefault(signature, []).append(dict(counters_of_one))
     return {signature: mean(each) for signature, each in launches.items()}
 
 

@@ -1,12 +1,11 @@
 """One line of the answer: equal calls, or a group of them, placed and timed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from roofline.device import HIERARCHY, Resource, Roof
 from roofline.placement import Bound, Placement, place
-from roofline.program.timing import Timed
 from roofline.provenance import Spread, spread
 from roofline.work import Ledger, times, together
 
@@ -27,7 +26,15 @@ class Part:
     module: str
     kind: str
     once: Placement
-    events: tuple[Timed, ...]
+    calls: int
+    times_ns: Sequence[float]  # those that are known, in order
+    step_ns: Mapping[int, float]  # the same summed by step
+    page_faults: int | None
+
+    @property
+    def time_ns(self) -> float | None:
+        """Of all calls whose time is known; None when none is."""
+        return sum(self.step_ns.values()) if self.step_ns else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +108,9 @@ class Conditions:
 
 def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
     """One item from its parts: amounts and times add, and so do roof times, part by part."""
-    events = [event for part in parts for event in part.events]
-    known_ns = [event.time_ns for event in events if event.time_ns is not None]
-    measured_s = sum(known_ns) / 1e9 if known_ns else None
+    calls = sum(part.calls for part in parts)
+    time_ns = total(part.time_ns for part in parts)
+    measured_s = None if time_ns is None else time_ns / 1e9
     overhead_s = conditions.call_overhead_s
     shortest_s = conditions.shortest_s
     signatures = tuple(dict.fromkeys(part.signature for part in parts))
@@ -114,15 +121,15 @@ def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
         phase=_same(part.phase for part in parts),
         kind=_same(part.kind for part in parts),
         steps=conditions.steps,
-        calls=len(events),
+        calls=calls,
         placement=_placed(parts, conditions.roof, measured_s),
-        roof_s=_bounded([_times(p.once.roof_s, len(p.events)) for p in parts]),
-        serial_s=_bounded([_times(p.once.serial_s, len(p.events)) for p in parts]),
+        roof_s=_bounded([_times(p.once.roof_s, p.calls) for p in parts]),
+        serial_s=_bounded([_times(p.once.serial_s, p.calls) for p in parts]),
         measured_s=measured_s,
-        spread=_spread(events, len(signatures) == 1),
-        overhead_s=None if overhead_s is None else overhead_s * len(events),
-        page_faults=total(event.page_faults for event in events),
-        too_short=bool(shortest_s and measured_s and measured_s / len(events) < shortest_s),
+        spread=_spread(parts, len(signatures) == 1),
+        overhead_s=None if overhead_s is None else overhead_s * calls,
+        page_faults=total(part.page_faults for part in parts),
+        too_short=bool(shortest_s and measured_s and measured_s / calls < shortest_s),
         signatures=signatures,
     )
 
@@ -139,26 +146,29 @@ def total(values: Iterable[N | None]) -> N | None:
 
 def _placed(parts: Sequence[Part], roof: Roof, measured_s: float | None) -> Placement:
     if len({(part.signature, part.once.placed_at) for part in parts}) == 1:
-        once, calls = parts[0].once, sum(len(part.events) for part in parts)
+        once, calls = parts[0].once, sum(part.calls for part in parts)
         return replace(
             once,
             work=times(once.work, calls),
             bounds=tuple(Bound(b.demanded, b.ceiling, b.amount * calls) for b in once.bounds),
             measured_s=measured_s or None,
         )
-    work = together(times(part.once.work, len(part.events)) for part in parts)
+    work = together(times(part.once.work, part.calls) for part in parts)
     outermost = max((part.once.placed_at for part in parts), key=HIERARCHY.index)
     return replace(place(work, roof, measured_s or None), placed_at=outermost)
 
 
-def _spread(events: Sequence[Timed], equal: bool) -> Spread | None:
+def _spread(parts: Sequence[Part], equal: bool) -> Spread | None:
     """Of one call where calls are equal, else of one step where there are several."""
-    by: dict[int, float] = {}
-    for event in events:
-        if event.time_ns is not None:
-            key = event.row if equal else event.step
-            by[key] = by.get(key, 0.0) + event.time_ns / 1e9
-    return spread(list(by.values()), best="min") if len(by) > 1 else None
+    if equal:
+        samples = [ns / 1e9 for part in parts for ns in part.times_ns]
+    else:
+        by: dict[int, float] = {}
+        for part in parts:
+            for step, ns in part.step_ns.items():
+                by[step] = by.get(step, 0.0) + ns / 1e9
+        samples = list(by.values())
+    return spread(samples, best="min") if len(samples) > 1 else None
 
 
 def _bounded(values: Sequence[float | None]) -> float | None:

@@ -1,17 +1,19 @@
 """Reading a run: recount, place, time, group."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from roofline.counters import Reading
-from roofline.device import DISPATCH, DRAM, LAUNCH, Device, Resource, Roof
+from roofline.device import DISPATCH, LAUNCH, Device, Roof
 from roofline.errors import BadInput, NotFound
 from roofline.placement import place
 from roofline.program.chains import Chain, chains
+from roofline.program.columns import measured_steps
 from roofline.program.item import Conditions, Item, Part, line, total
-from roofline.program.placed import Placed, recount
-from roofline.program.timing import Timed, busy_ns, measured_steps, timed
+from roofline.program.parts import parts_of
+from roofline.program.placed import recount
+from roofline.program.timing import busy_ns, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger
 
@@ -46,6 +48,9 @@ class Program:
     gaps: tuple[Gap, ...]
     # What a profiler's counters say beside flop and bytes, by position in Run.signatures.
     facts: Mapping[int, Mapping[str, Reading]] = field(default_factory=dict)
+    _lines: dict[str, tuple[Item, ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     @property
     def roof(self) -> Roof:
@@ -56,7 +61,13 @@ class Program:
         """The program as lines, one per key of GROUPINGS, most time lost first."""
         if grouping not in GROUPINGS:
             raise NotFound(f"no grouping {grouping!r}; there is {', '.join(GROUPINGS)}")
-        key, label = GROUPINGS[grouping]
+        if grouping not in self._lines:
+            self._lines[grouping] = self._grouped(*GROUPINGS[grouping])
+        return self._lines[grouping]
+
+    def _grouped(
+        self, key: Callable[[Part], str | int], label: Callable[[Part], str]
+    ) -> tuple[Item, ...]:
         groups: dict[str | int, list[Part]] = {}
         for part in self.parts:
             groups.setdefault(key(part), []).append(part)
@@ -88,14 +99,14 @@ def read(run: Run) -> Program:
         call_overhead_s=_call_overhead_s(placed.roof),
         shortest_s=run.recorder.shortest_s,
     )
-    events = tuple(timed(run, placed))
-    parts = _parts(events, placed)
+    events = timed(run, placed)
+    parts = parts_of(events, placed)
     return Program(
         recorder=run.recorder,
         device=run.device,
         conditions=conditions,
         parts=parts,
-        chains=chains(events, placed),
+        chains=chains(run, events, placed),
         whole=_totals(run, parts, conditions),
         gaps=run.gaps,
         facts={signature: seen.facts for signature, seen in placed.counted.items()},
@@ -110,13 +121,10 @@ def single(
     Its caches are taken as cold: its bytes cross DRAM.
     """
     once = place(ledger, roof, time_s)
-    event = Timed(
-        row=0, signature=0, level=DRAM, kind="op", step=0, start_ns=0, phase="other", module="",
-        time_ns=None if time_s is None else time_s * 1e9, page_faults=None, reads=(), writes=(),
-    )  # fmt: skip
+    times_ns = () if time_s is None else (time_s * 1e9,)
     part = Part(
-        signature=0, name=name, shapes="", phase="other", module="", kind="op",
-        once=once, events=(event,),
+        signature=0, name=name, shapes="", phase="other", module="", kind="op", once=once, calls=1,
+        times_ns=times_ns, step_ns=dict(enumerate(times_ns)), page_faults=None,
     )  # fmt: skip
     return Program(
         recorder=None,
@@ -140,26 +148,6 @@ def _call_overhead_s(roof: Roof) -> float | None:
     return None if ceiling is None else 1 / ceiling.rate
 
 
-def _parts(events: Iterable[Timed], placed: Placed) -> tuple[Part, ...]:
-    groups: dict[tuple[int, Resource, str, str], list[Timed]] = {}
-    for event in events:
-        key = (event.signature, event.level, event.phase, event.module)
-        groups.setdefault(key, []).append(event)
-    return tuple(
-        Part(
-            signature=at,
-            name=placed.signatures[at].name,
-            shapes=placed.shapes(at),
-            phase=phase,
-            module=module,
-            kind=group[0].kind,
-            once=placed.at(at, level),
-            events=tuple(group),
-        )
-        for (at, level, phase, module), group in groups.items()
-    )
-
-
 def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals:
     n = conditions.steps
     steps = [run.steps[i] for i in measured_steps(run)]
@@ -181,17 +169,16 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals
         overhead_s=None if whole is None or whole.overhead_s is None else whole.overhead_s / n,
         bookkeeping_s=sum(s.bookkeeping_ns for s in steps) / n / 1e9,
         coverage=_coverage(parts),
-        calls=sum(len(p.events) for p in parts) / n,
+        calls=sum(p.calls for p in parts) / n,
     )
 
 
 def _coverage(parts: tuple[Part, ...]) -> float | None:
     """Share of the operators' time whose ledger is complete; None without times."""
-    timed_ns = total(e.time_ns for p in parts for e in p.events)
+    timed_ns = total(p.time_ns for p in parts)
     if not timed_ns:
         return None
-    complete = (p for p in parts if p.once.complete)
-    return (total(e.time_ns for p in complete for e in p.events) or 0) / timed_ns
+    return (total(p.time_ns for p in parts if p.once.complete) or 0) / timed_ns
 
 
 def _urgency(item: Item) -> float:

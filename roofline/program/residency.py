@@ -7,8 +7,7 @@ storage and in bytes.  Weights that a decoder reads once a token are far away al
 matrix alone would fit; the result of the operator before is near.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from roofline.call import Call
 
@@ -16,19 +15,20 @@ NEVER = 1 << 62  # B: not touched before in this recording
 _HALF = 0.5  # operands that hold this share of the bytes decide where the call's data was
 
 
-def reaches(
-    rows: Iterable[Mapping[str, Any]], calls: Sequence[Call | None]
-) -> Iterator[int | None]:
+Storages = Sequence[int] | None
+Row = tuple[int, Storages, Storages]  # signature, storages read, storages written
+
+
+def reaches(rows: Iterable[Row], calls: Sequence[Call | None]) -> Iterator[int | None]:
     """For each event, how many bytes a cache must hold for most of its operands to be in it.
 
     `calls` has one call a signature, None for those that touch nothing (views) or are not known.
     None comes where the storages of the call are not recorded, or it reads nothing.
     """
     rows = [*rows]
-    ages = _Ages(sum(len(row["reads"] or ()) + len(row["writes"] or ()) for row in rows))
-    for row in rows:
-        call = calls[row["signature"]]
-        reads, writes = row["reads"] or (), row["writes"] or ()
+    ages = _Ages(sum(len(reads or ()) + len(writes or ()) for _, reads, writes in rows))
+    for signature, read, written in rows:
+        call, reads, writes = calls[signature], read or (), written or ()
         if call is None or len(reads) != len(call.tensors) or len(writes) != len(call.outputs):
             yield None
             continue

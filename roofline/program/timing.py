@@ -1,113 +1,88 @@
-"""Which events of a run count, how long each took, and how busy the device was."""
+"""Which events of a run count, how long each took, and how busy the device was.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+Columns throughout: a run can hold millions of events.
+"""
 
-from roofline.device import Resource
+from typing import TYPE_CHECKING
+
+from roofline.device import HIERARCHY
+from roofline.program.columns import in_steps, is_kind, storages, union_ns
 from roofline.program.placed import Placed
 from roofline.program.residency import reaches
 from roofline.runfile import Run
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
-    """One event of a measured step with its time: on a device, that of its kernels."""
-
-    row: int  # position in Run.events
-    signature: int
-    level: Resource  # the boundary that its data crossed
-    kind: str
-    step: int
-    start_ns: int
-    time_ns: float | None
-    phase: str
-    module: str
-    page_faults: int | None
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
+_CALLS = ("op", "region")
+_ON_DEVICE = ("kernel", "memcpy")
 
 
-def measured_steps(run: Run) -> list[int]:
-    """Positions of the steps that are not warm-up."""
-    return [i for i, step in enumerate(run.steps) if not step.warmup]
+def timed(run: Run, placed: Placed) -> "pa.Table":
+    """The events of measured steps that stand for themselves, in order.
 
-
-def timed(run: Run, placed: Placed) -> list[Timed]:
-    """The events of measured steps, in order.
-
-    Where kernels were recorded, an operator takes the time of the kernels it caused, and a kernel
-    that no operator caused stands for itself.
+    Columns: row (position in Run.events), signature, level (position in device.HIERARCHY of the
+    boundary that its data crossed), kind, step, phase, module, page_faults, time_ns.  Where
+    anything ran on a device, an operator takes the time of what it caused there (nothing is a known
+    zero: it was a view); what no operator caused stands for itself.
     """
-    wanted = set(measured_steps(run))
-    rows = run.rows()
-    kernel_ns: dict[int, int] = {}
-    for row in rows:
-        if row["kind"] == "kernel" and row["parent"] is not None and row["duration_ns"] is not None:
-            kernel_ns[row["parent"]] = kernel_ns.get(row["parent"], 0) + row["duration_ns"]
-    on_device = any(row["kind"] == "kernel" for row in rows)
-    # An operator that starts no kernel (a view) takes no device time: a known zero.
-    calls = [None if placed.free(i) else s.call for i, s in enumerate(placed.signatures)]
-    return [
-        _timed(
-            position,
-            row,
-            _time_ns(row, kernel_ns.get(position, 0), on_device),
-            placed.level(row["signature"], reach),
-        )
-        for position, (row, reach) in enumerate(zip(rows, reaches(rows, calls), strict=True))
-        if row["step"] in wanted and _stands_for_itself(row)
-    ]
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    events = run.events
+    calls, device = is_kind(events, _CALLS), is_kind(events, _ON_DEVICE)
+    caused = pc.and_(device, pc.fill_null(calls.take(events["parent"]), False))
+    stands = pc.or_(calls, pc.and_not(device, caused))
+    rows = pc.indices_nonzero(pc.and_(stands, in_steps(run))).cast(pa.int64())
+    times = events["duration_ns"].take(rows)
+    if pc.any(device).as_py():
+        total = _caused_ns(events.filter(caused), events.num_rows).take(rows)
+        times = pc.if_else(device.take(rows), times, total)
+    names = ("signature", "kind", "step", "phase", "module", "page_faults")
+    columns = {name: events[name].take(rows) for name in names}
+    return pa.table({"row": rows, "level": _levels(run, placed, rows), "time_ns": times, **columns})
 
 
 def busy_ns(run: Run) -> int | None:
-    """Time covered by at least one event of a measured step: kernels where there are any."""
-    wanted = set(measured_steps(run))
-    rows = [r for r in run.rows() if r["step"] in wanted and r["duration_ns"] is not None]
-    kernels = [r for r in rows if r["kind"] == "kernel"]
-    if not rows:
+    """Time covered by at least one event of a measured step: of the device where there are any."""
+    import pyarrow.compute as pc
+
+    events = run.events
+    known = pc.and_(in_steps(run), pc.is_valid(events["duration_ns"]))
+    device = pc.and_(known, is_kind(events, _ON_DEVICE))
+    chosen = device if pc.any(device).as_py() else pc.and_(known, is_kind(events, _CALLS))
+    events = events.select(["start_ns", "duration_ns"]).filter(chosen)
+    if not events.num_rows:
         return None
-    return union_ns((r["start_ns"], r["start_ns"] + r["duration_ns"]) for r in kernels or rows)
+    return union_ns(events["start_ns"], pc.add(events["start_ns"], events["duration_ns"]))
 
 
-def union_ns(intervals: Iterable[tuple[int, int]]) -> int:
-    """Length of the union of intervals: overlapping streams are not busy twice.
+def _caused_ns(caused: "pa.Table", count: int) -> "pa.Array":
+    """Per row of the run, the time of what it caused; null where a part of that is not known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    >>> union_ns([(0, 10), (5, 12), (20, 21)])
-    13
-    """
-    covered, reached = 0, None
-    for start, end in sorted(intervals):
-        if reached is None or start > reached:
-            covered += end - start
-            reached = end
-        elif end > reached:
-            covered += end - reached
-            reached = end
-    return covered
+    by_cause = caused.select(["parent", "duration_ns"]).group_by("parent")
+    sums = by_cause.aggregate([("duration_ns", "sum", pc.ScalarAggregateOptions(skip_nulls=False))])
+    total: list[int | None] = [0] * count
+    for parent, ns in zip(*(sums[name].to_pylist() for name in sums.column_names), strict=True):
+        total[parent] = ns
+    return pa.array(total, pa.int64())
 
 
-def _time_ns(row: dict[str, Any], kernels_ns: int, on_device: bool) -> int | None:
-    duration_ns: int | None = row["duration_ns"]
-    return kernels_ns if on_device and row["kind"] != "kernel" else duration_ns
+def _levels(run: Run, placed: Placed, rows: "pa.Array") -> "pa.Array":
+    """Where the data of each of `rows` was, as a position in HIERARCHY."""
+    import pyarrow as pa
 
-
-def _stands_for_itself(row: dict[str, Any]) -> bool:
-    return row["kind"] in ("op", "region") or (row["kind"] == "kernel" and row["parent"] is None)
-
-
-def _timed(position: int, row: dict[str, Any], time_ns: int | None, level: Resource) -> Timed:
-    return Timed(
-        row=position,
-        signature=row["signature"],
-        level=level,
-        kind=row["kind"],
-        step=row["step"],
-        start_ns=row["start_ns"],
-        time_ns=time_ns,
-        phase=row["phase"],
-        module=row["module"],
-        page_faults=row["page_faults"],
-        reads=tuple(row["reads"] or ()),
-        writes=tuple(row["writes"] or ()),
+    depth = {boundary: at for at, boundary in enumerate(HIERARCHY)}
+    signatures = run.events["signature"]
+    if not (placed.warm and storages(run)):
+        each = [depth[placed.level(at, None)] for at in range(len(placed.signatures))]
+        return pa.array(each, pa.int8()).take(signatures.take(rows))
+    calls = [None if placed.free(at) else s.call for at, s in enumerate(placed.signatures)]
+    named, reads, writes = (
+        run.events[name].to_pylist() for name in ("signature", "reads", "writes")
     )
+    reach = reaches(zip(named, reads, writes, strict=True), calls)
+    each = [depth[placed.level(at, far)] for at, far in zip(named, reach, strict=True)]
+    return pa.array(each, pa.int8()).take(rows)

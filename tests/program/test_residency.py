@@ -15,7 +15,7 @@ KB = tensor(250)  # 1000 B of fp32
 def rows(*touches):
     """One call an entry: (reads, writes), every tensor 1000 B."""
     calls = [Call("x", (KB,) * len(r), (KB,) * len(w)) for r, w in touches]
-    return [{"signature": i, "reads": r, "writes": w} for i, (r, w) in enumerate(touches)], calls
+    return [(i, r, w) for i, (r, w) in enumerate(touches)], calls
 
 
 def test_distances_by_hand():
@@ -31,18 +31,16 @@ def test_the_larger_operand_decides():
     big = tensor(2250)
     calls = [Call("x", (big,)), Call("x", (KB,)), Call("x", (KB, big))]
     made = [
-        {"signature": 0, "reads": (1,), "writes": ()},
-        {"signature": 1, "reads": (2,), "writes": ()},
-        {"signature": 2, "reads": (2, 1), "writes": ()},
+        (0, (1,), ()),
+        (1, (2,), ()),
+        (2, (2, 1), ()),
     ]
     assert list(reaches(made, calls)) == [NEVER, NEVER, 9000 + 1000]
 
 
 def test_without_storages_nothing_is_said():
-    assert list(reaches([{"signature": 0, "reads": None, "writes": None}], [Call("x", (KB,))])) == [
-        None
-    ]
-    assert list(reaches([{"signature": 0, "reads": (1,), "writes": ()}], [None])) == [None]
+    assert list(reaches([(0, None, None)], [Call("x", (KB,))])) == [None]
+    assert list(reaches([(0, (1,), ())], [None])) == [None]
 
 
 @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3, unique=True), max_size=25))
@@ -80,5 +78,5 @@ def test_weights_that_are_far_apart_cross_dram_although_each_fits():
     first, again = read(same.end_step().run()).parts
 
     assert far.placed_at == DRAM
-    assert (first.once.placed_at, len(first.events)) == (DRAM, 1)  # nobody has touched it before
-    assert (again.once.placed_at, len(again.events)) == (L2, 7)
+    assert (first.once.placed_at, first.calls) == (DRAM, 1)  # nobody has touched it before
+    assert (again.once.placed_at, again.calls) == (L2, 7)
