@@ -53,7 +53,7 @@ def products(
         (TENSOR_FP16, "float16", ("torch.mm",)),
         (TENSOR_INT8, "int8", ("torch._int_mm",)),
     ):
-        found = _product(leader, resource, dtype, ways, threads, effort, told)
+        found = product(leader, resource, dtype, ways, threads, effort, told)
         fp32 = fp32 or found
         yield _fallback(found, fp32) or found
 
@@ -71,7 +71,7 @@ def _fallback(found: Found, fp32: Found) -> Absent | None:
     return Absent(found.resource, found.variant, f"torch only has a slow fallback, {reached}")
 
 
-def _product(
+def product(
     leader: Crew,
     resource: Resource,
     dtype: str,
