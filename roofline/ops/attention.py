@@ -53,8 +53,8 @@ class Sizes:
     def words(self) -> tuple[str, ...]:
         """The conventions."""
         varies = self.scores.low != self.scores.high
-        masked = CAUSAL if self.causal else DENSE
-        return (MATRICES, masked, STATISTICS, *([VARIES] if varies else []))
+        masked = CAUSAL if self.causal else VARIES if varies else DENSE
+        return tuple(dict.fromkeys((MATRICES, masked, STATISTICS, *([VARIES] if varies else []))))
 
 
 def attention(

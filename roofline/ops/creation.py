@@ -136,7 +136,7 @@ def _rules(make: Callable[[str, Call], Ledger], words: str, *names: str) -> tupl
 
 
 RULES = (
-    *_rules(fill, "", "fill_", "zero_", "eye_"),
+    *_rules(fill, "", "fill_", "zero_"),
     *_rules(
         fill,
         RANDOM,

@@ -9,7 +9,7 @@ from roofline.ops.rule import Rule
 from roofline.work import Ledger
 
 VIEWS = (
-    "view", "_unsafe_view", "reshape_alias", "_reshape_alias", "view_as", "expand", "expand_as",
+    "view", "_unsafe_view", "_reshape_alias", "view_as", "expand", "expand_as",
     "t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "numpy_T", "mT", "mH",
     "adjoint",
     "t_", "transpose_", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "flatten_dense_tensors",

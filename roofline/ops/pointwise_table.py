@@ -190,8 +190,18 @@ TABLE = (
     Pointwise("_masked_scale", 2, Cost(2), "first"),
 )  # fmt: skip
 
-# Where PyTorch writes into the first argument under the same name with an underscore.
-IN_PLACE = tuple(row for row in TABLE if not row.name.startswith(("native", "_")))
+# PyTorch has most of them in place too, under the same name with an underscore; not these.
+_ONLY_OUT_OF_PLACE = frozenset(
+    "rsub maximum minimum fmax fmin isnan isinf isfinite signbit where angle complex polar prelu "
+    "logaddexp logaddexp2 hardshrink softshrink softplus fake_quantize_per_tensor_affine".split()
+)
+IN_PLACE = tuple(
+    row
+    for row in TABLE
+    if row.name not in _ONLY_OUT_OF_PLACE
+    and not row.name.startswith(("native_", "special_", "_prelu", "_masked"))
+    and not row.name.endswith("_backward")
+)
 
 # The same for complex elements, in real flop.  What is not here is not known.
 COMPLEX: Mapping[str, Cost] = {

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from roofline.call import Call, Tensor
-from roofline.ops import account
+from roofline.ops import RULES, account
 
 torch = pytest.importorskip("torch")
 nn, functional = torch.nn, torch.nn.functional
@@ -75,6 +75,14 @@ def gaps(calls):
         if ledger.unaccounted:
             found[call.op] = ledger.conventions
     return found
+
+
+def test_every_rule_is_for_an_operator_that_exists():
+    """A slip in a name would be a rule that is never asked."""
+    known = {schema.name for schema in torch._C._jit_get_all_schemas()}
+    ours = {rule.op for rule in RULES if rule.op.startswith("aten::")}
+
+    assert ours - known == set()
 
 
 class Block(nn.Module):

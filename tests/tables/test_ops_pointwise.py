@@ -1,0 +1,188 @@
+"""Pointwise operators: flop and special functions an element of the output, by hand.
+
+Every row is run with 6 elements a tensor of fp32; the bytes are 24 a tensor.
+"""
+
+import pytest
+
+from roofline import ops
+from roofline.call import Call, Tensor
+from roofline.device import DRAM, SFU
+from roofline.ops import pointwise
+from tests.tables.ops_golden import Row, b, check, f, h, i
+
+# name: (tensors, flop, sfu); one of each add, multiply, divide, comparison, max, abs, negation.
+COSTS = {
+    "add": (2, 1, 0), "sub": (2, 1, 0), "rsub": (2, 1, 0), "mul": (2, 1, 0), "div": (2, 1, 0),
+    "true_divide": (2, 1, 0),
+    "floor_divide": (2, 2, 0),  # divide, floor
+    "remainder": (2, 4, 0), "fmod": (2, 4, 0),  # divide, floor, multiply, subtract
+    "reciprocal": (1, 1, 0), "neg": (1, 1, 0), "abs": (1, 1, 0), "sign": (1, 1, 0),
+    "sgn": (1, 1, 0), "square": (1, 1, 0),
+    "lerp": (3, 3, 0),  # subtract, multiply, add
+    "addcmul": (3, 2, 0), "addcdiv": (3, 2, 0),
+    "maximum": (2, 1, 0), "minimum": (2, 1, 0), "fmax": (2, 1, 0), "fmin": (2, 1, 0),
+    "clamp_min": (2, 1, 0), "clamp_max": (2, 1, 0),
+    "clamp": (3, 2, 0),  # two bounds
+    "where": (3, 0, 0),  # choosing is no arithmetic
+    "masked_fill": (2, 0, 0),
+    "floor": (1, 1, 0), "ceil": (1, 1, 0), "round": (1, 1, 0), "trunc": (1, 1, 0),
+    "frac": (1, 1, 0),
+    "nan_to_num": (1, 3, 0),  # NaN, inf, -inf
+    "copysign": (2, 1, 0), "heaviside": (2, 2, 0), "nextafter": (2, 1, 0),
+    "deg2rad": (1, 1, 0), "rad2deg": (1, 1, 0),
+    "ldexp": (2, 1, 1),  # x * 2^n
+    **{n: (1, 0, 1) for n in (
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos",
+        "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf",
+        "erfc", "erfinv", "lgamma", "digamma", "sinc", "special_erfcx", "special_i0",
+        "special_ndtri", "special_log_ndtr", "special_i0e", "special_i1", "special_i1e", "i0",
+        "polygamma", "mvlgamma", "angle")},
+    "atan2": (2, 0, 1),
+    "complex": (2, 0, 0), "polar": (2, 2, 2),  # r cos, r sin
+    "special_entr": (1, 2, 1),  # -x log x
+    "hypot": (2, 3, 1),  # two squares, their sum, the root
+    "xlogy": (2, 1, 1), "special_xlog1py": (2, 1, 1),
+    "logaddexp": (2, 4, 2), "logaddexp2": (2, 4, 2),  # max, difference, 1 +, sum; exp, log
+    "pow": (2, 0, 1),
+    "relu": (1, 1, 0), "threshold": (1, 1, 0), "threshold_backward": (2, 1, 0),
+    "relu6": (1, 2, 0), "hardtanh": (1, 2, 0), "hardtanh_backward": (2, 2, 0),
+    "leaky_relu": (1, 2, 0), "leaky_relu_backward": (2, 2, 0),  # compare, multiply
+    "prelu": (2, 2, 0), "_prelu_kernel": (2, 2, 0),
+    "hardsigmoid": (1, 4, 0), "hardsigmoid_backward": (2, 3, 0),  # + 3, two bounds, / 6
+    "hardswish": (1, 5, 0), "hardswish_backward": (2, 5, 0),
+    "elu": (1, 4, 1), "elu_backward": (2, 4, 1), "celu": (1, 4, 1), "selu": (1, 4, 1),
+    "hardshrink": (1, 2, 0), "hardshrink_backward": (2, 2, 0),
+    "softshrink": (1, 3, 0), "softshrink_backward": (2, 2, 0),
+    "rrelu_with_noise": (1, 3, 0), "rrelu_with_noise_backward": (3, 1, 0),
+    "logit": (1, 2, 1), "logit_backward": (2, 3, 0),  # x / (1 - x), log
+    "gelu": (1, 4, 1),  # x / sqrt 2, erf, 1 +, * x, * 0.5
+    "gelu_backward": (2, 9, 2),  # cdf 3 and erf, pdf 3 and exp, x * pdf + cdf 2, * g
+    "sigmoid": (1, 3, 1),  # negate, exp, 1 +, divide
+    "sigmoid_backward": (2, 3, 0), "tanh_backward": (2, 3, 0),  # g * (1 - y) * y; g * (1 - y * y)
+    "silu": (1, 4, 1), "silu_backward": (2, 8, 1),  # sigmoid 3, 1 - s, * x, 1 +, * s, * g
+    "mish": (1, 2, 3), "mish_backward": (2, 9, 3),  # x * tanh(log(1 + exp x))
+    "softplus": (1, 4, 2), "softplus_backward": (2, 5, 1),
+    "native_dropout_backward": (2, 2, 0), "_masked_scale": (2, 2, 0),  # mask, scale
+    "fake_quantize_per_tensor_affine": (1, 6, 0),
+}  # fmt: skip
+TO_BOOL = {
+    **{n: (2, 1, 0) for n in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
+                              "logical_xor")},
+    **{n: (1, 1, 0) for n in ("isnan", "isinf", "isfinite", "signbit", "logical_not")},
+}  # fmt: skip
+BITS = {
+    **{n: (2, 1, 0) for n in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+                              "bitwise_right_shift", "__and__", "__or__", "__xor__", "__lshift__",
+                              "__rshift__")},
+    "bitwise_not": (1, 1, 0),
+}  # fmt: skip
+COMPLEX = {"complex", "polar"}
+
+
+def rows():
+    """Every name out of place and in place: n tensors read and one written, 24 B each."""
+    made = []
+    for table, dtype, out in ((COSTS, "fp32", 4), (TO_BOOL, "fp32", 1), (BITS, "int32", 4)):
+        for name, (n, flop, sfu) in table.items():
+            args = tuple(Tensor((2, 3), dtype) for _ in range(n))
+            written = 6 * (8 if name in COMPLEX else out)
+            made.append(Row(name, args, 6 * flop, 24 * n, written, 6 * sfu))
+            # In place the first tensor is read and written; no kernel of that name may exist.
+            made.append(Row(f"{name}_", args, 6 * flop, 24 * n, 24, 6 * sfu))
+    return made
+
+
+ROWS = [row for row in rows() if f"aten::{row.op}" in ops.BY_OP]
+
+SPECIAL = [
+    # alpha, value: a factor that is not 1 is one multiply more
+    Row("add", (f(6), f(6), 2.0), 12, 48, 24),
+    Row("add", (f(6), f(6), 1), 6, 48, 24),
+    Row("addcmul", (f(6), f(6), f(6), 0.5), 18, 72, 24),
+    Row("addcdiv_", (f(6), f(6), f(6), -0.1), 18, 72, 24),
+    # a number instead of a tensor; a 0-dimensional tensor is a parameter
+    Row("mul", (f(6), 3), 6, 24, 24),
+    Row("mul", (f(6), Tensor((), "fp64")), 6, 24, 24, words="parameters"),
+    Row("mul", (f(), f()), 1, 8, 4),
+    Row("add_", (f(6), f()), 6, 24, 24),
+    # rounding modes: divide and round
+    Row("div", (f(6), f(6), "floor"), 12, 48, 24),
+    Row("div", (i(6), i(6), None), 6, 96, 24),  # integers divide to fp32
+    Row("div", (i(6), i(6), "trunc"), 12, 96, 48),
+    # one bound
+    Row("clamp", (f(6), 0, None), 6, 24, 24),
+    Row("clamp", (f(6), 0.0, 1.0), 12, 24, 24),
+    # powers
+    Row("pow", (f(6), 2), 6, 24, 24),
+    Row("pow", (f(6), 3.0), 12, 24, 24),
+    Row("pow", (f(6), 0.5), 0, 24, 24, 6),
+    Row("pow", (f(6), -1), 6, 24, 24),
+    Row("pow", (f(6), 2.5), 0, 24, 24, 6),
+    # GELU's tanh form: 10 by convention
+    Row("gelu", (f(6), "tanh"), 54, 24, 24, 6, words="10 flop by convention"),
+    Row("gelu", (f(6), "none"), 24, 24, 24, 6, words="erf form"),
+    Row("gelu_backward", (f(6), f(6), "tanh"), 108, 48, 24, 6),
+    # broadcasting: (2,3,4) * (4): 24 flop, 96 + 16 + 96 B; (8) * (2,8): 16 flop
+    Row("mul", (f(2, 3, 4), f(4)), 24, 112, 96),
+    Row("mul", (f(8), f(2, 8)), 16, 96, 64),
+    # an expanded operand is read once: (4,1) to (4,1024) is 16 B
+    Row("add", (f(4, 1024), f(4, 1024, strides=(1, 0))), 4096, 16384 + 16, 16384),
+    # the same memory twice is read once
+    Row("mul", (f(6, storage=1), f(6, storage=1)), 6, 24, 24),
+    Row("mul_", (f(6, strides=(1,), storage=1), f(6, strides=(1,), storage=1)), 6, 24, 24),
+    # two halves of one block, and two that overlap by 2 of 4
+    Row("add", (f(4, storage=1), f(4, storage=1, offset=4)), 4, 32, 16),
+    Row("add", (f(4, storage=1), f(4, storage=1, offset=2)), 4, 24, 16),
+    # types: half and single give single; an int tensor and a float number give fp32; bool masks
+    Row("add", (h(6), f(6)), 6, 36, 24),
+    Row("mul", (i(6), 2.5), 6, 48, 24),
+    Row("where", (b(6), f(6), f(6)), 0, 54, 24),
+    Row("masked_fill_", (f(6), b(6), 0.0), 0, 30, 24),
+    Row("add_", (f(1_000_000), 1), 1_000_000, 4_000_000, 4_000_000),  # 8 MB
+    # complex: real flop
+    Row("add", (Tensor((6,), "complex64"),) * 2, 12, 96, 48),
+    Row("mul", (Tensor((6,), "complex64"),) * 2, 36, 96, 48),
+    Row("div", (Tensor((6,), "complex64"),) * 2, 66, 96, 48),
+    Row("abs", (Tensor((6,), "complex64"),), 18, 48, 24, 6),
+    # activations with two results or another shape
+    Row("glu", (f(2, 6), -1), 24, 48, 24, 6),
+    Row("glu_backward", (f(2, 3), f(2, 6), -1), 48, 24 + 48, 48, 6),
+    Row("_prelu_kernel_backward", (f(6), f(6), f(1)), 18, 24 + 24 + 4, 48),
+    Row("log_sigmoid_forward", (f(6),), 24, 24, 48, 12),
+    Row("log_sigmoid_forward", (f(6),), 24, 24, 24, 12, device="cuda"),
+    Row("log_sigmoid_backward", (f(6), f(6), f(6)), 30, 72, 24),
+    Row("log_sigmoid_backward", (f(6), f(6), f(0)), 30, 48, 24, 6),
+    Row("fake_quantize_per_tensor_affine_cachemask", (f(6), 1.0, 0, 0, 255), 36, 24, 30),
+    Row("fake_quantize_per_channel_affine_cachemask", (f(6), f(6), i(6), 0, 0, 255), 36, 24, 30),
+]  # fmt: skip
+ROWS += SPECIAL
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_row(row):
+    """Amounts equal the row."""
+    check(row)
+
+
+def test_every_pointwise_rule_has_a_row():
+    """And every name in the tables here has a rule."""
+    names = {f"aten::{name}" for name in (*COSTS, *TO_BOOL, *BITS)}
+
+    assert names - set(ops.BY_OP) == set()
+    assert {rule.op for rule in pointwise.RULES} - {row.call.op for row in ROWS} == set()
+
+
+def test_complex_without_a_count_is_named():
+    """A function nobody counted for complex numbers is a gap."""
+    ledger = ops.account(Call("aten::lgamma", (Tensor((6,), "complex64"),)))
+
+    assert ledger.unaccounted == ("aten::lgamma",)
+
+
+def test_fp16_computes_in_fp32():
+    """The vector pipe of half types is fp32's."""
+    names = {r.name for r in ops.account(Call("aten::relu", (h(6),))).demand()}
+
+    assert names == {"vector-fp32", DRAM.name}
+    assert SFU.name not in names
