@@ -191,15 +191,16 @@ TABLE = (
 )  # fmt: skip
 
 # PyTorch has most of them in place too, under the same name with an underscore; not these.
-_ONLY_OUT_OF_PLACE = frozenset(
-    "rsub maximum minimum fmax fmin isnan isinf isfinite signbit where angle complex polar prelu "
-    "logaddexp logaddexp2 hardshrink softshrink softplus fake_quantize_per_tensor_affine".split()
-)
+_ONLY_OUT_OF_PLACE = frozenset((
+    "rsub", "maximum", "minimum", "fmax", "fmin", "isnan", "isinf", "isfinite", "signbit", "where",
+    "angle", "complex", "polar", "prelu", "logaddexp", "logaddexp2", "hardshrink", "softshrink",
+    "softplus", "fake_quantize_per_tensor_affine",
+))  # fmt: skip
 IN_PLACE = tuple(
     row
     for row in TABLE
     if row.name not in _ONLY_OUT_OF_PLACE
-    and not row.name.startswith(("native_", "special_", "_prelu", "_masked"))
+    and not row.name.startswith(("native_", "special_", "_"))
     and not row.name.endswith("_backward")
 )
 
