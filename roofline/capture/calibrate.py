@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from time import perf_counter_ns
 
@@ -36,17 +37,24 @@ class Cost:
         return max(_TIMES * self.overhead_s, _LEAST_S)
 
 
+@cache
 def calibrate() -> Cost:
-    """Time trivial operators with and without the recorder, in turns; medians of single calls."""
+    """Time trivial operators with and without the recorder, in turns; medians of single calls.
+
+    Once a process.
+    """
     columns = Columns()
     mode = Mode(columns, Book(), Modules(columns.modules))
     one, rows = torch.ones(1), torch.ones(4, 4)
+    row = rows[0]
 
     def addition() -> None:
         torch.add(one, one)
 
-    def mixture() -> None:  # of one to five arguments and one to three results
-        functional.layer_norm(functional.linear(rows, rows, rows[0]), (4,), rows[0], rows[0]).sum()
+    # One to five arguments, one to three results, and nothing that several threads would share:
+    # they would wait for each other, and for whatever else runs.
+    def mixture() -> None:
+        functional.layer_norm(functional.linear(rows, rows, row)[0], (4,), row, row).sum()
 
     without, within = _Samples(), _Samples()
     first = len(columns)

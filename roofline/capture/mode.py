@@ -121,14 +121,24 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         for kind in types:
             if kind not in PLAIN:
-                if issubclass(kind, FakeTensor):
-                    return func(*args, **kwargs)  # nothing is computed
-                return NotImplemented  # a subclass takes it apart, and its parts come back here
+                # A fake tensor has nothing to compute with.  Another subclass takes the call
+                # apart, and its parts come back here.
+                return func(*args, **kwargs) if issubclass(kind, FakeTensor) else NotImplemented
         operator = self._operators.get(id(func)) or self._describe(func)
         if operator.ignored:
             return func(*args, **kwargs)
         if operator.split:
             return self._parts(entered, func, args, kwargs)
+        return self._record(entered, operator, args, kwargs)
+
+    def _record(
+        self,
+        entered: int,
+        operator: Operator,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        func = operator.func
         folded = describer = None
         reads: list[int] = []
         try:
@@ -145,6 +155,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         end = perf_counter_ns()
         faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
         made = [result] if isinstance(result, torch.Tensor) else _listed(result)
+        if made and type(made[0]) is FakeTensor:
+            return result  # made without computing
         if describer is not None and folded is not None:
             signature = self._known[folded] = self._number(describer, made)
         if signature is not None:

@@ -13,7 +13,6 @@ import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # what a shell shows for a program ended by Ctrl-C
 _OURS = os.path.dirname(__file__) + os.sep
+_OPERATORS = os.path.join("torch", "_ops.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class Outcome:
     run: "Run | None"  # None: it never imported PyTorch
 
 
-def check(script: Path) -> None:
+def check(script: str) -> None:
     """Raise BadInput, in one sentence, when there is no file to run."""
-    if script.is_dir():
+    if os.path.isdir(script):
         raise BadInput(f"{script} is a directory; name the Python file to run")
-    if not script.exists():
+    if not os.path.exists(script):
         raise BadInput(f"no script {script}")
     if not os.access(script, os.R_OK):
         raise BadInput(f"{script} cannot be read")
 
 
-def run_script(script: Path, arguments: Sequence[str], start: "Callable[[], Recording]") -> Outcome:
+def run_script(script: str, arguments: Sequence[str], start: "Callable[[], Recording]") -> Outcome:
     """Run `script`; `start` makes the recording, and is called when PyTorch is imported.
 
     Exceptions are shown as Python shows them and turned into the exit code it would give.  The
@@ -60,9 +60,9 @@ def run_script(script: Path, arguments: Sequence[str], start: "Callable[[], Reco
         recordings[0].__enter__()
 
     parent = os.getpid()
-    _become(script, arguments)
+    name = _become(script, arguments)
     with WhenImported("torch", begin):
-        code = _exit_code(lambda: _execute(script))
+        code = _exit_code(lambda: _execute(name))
     if os.getpid() != parent:
         raise SystemExit(code)  # the script forked, and this is the other one
     if not recordings:
@@ -72,22 +72,26 @@ def run_script(script: Path, arguments: Sequence[str], start: "Callable[[], Reco
     return Outcome(code, replace(run, recorder=replace(run.recorder, exit_code=code)))
 
 
-def _become(script: Path, arguments: Sequence[str]) -> None:
+def _become(script: str, arguments: Sequence[str]) -> str:
+    """Make this process the script's, and return the file's name as Python would give it."""
+    # Absolute, but otherwise as it was written.
+    name = os.path.join(os.getcwd(), script)
     main = types.ModuleType("__main__")
-    main.__file__ = str(script)
-    main.__loader__ = SourceFileLoader("__main__", str(script))
+    main.__file__ = name
+    main.__loader__ = SourceFileLoader("__main__", name)
     main.__builtins__ = builtins  # type: ignore[attr-defined]
     main.__cached__ = None  # type: ignore[attr-defined]
     main.__annotations__ = {}
     sys.modules["__main__"] = main
-    sys.argv[:] = [str(script), *arguments]
+    sys.argv[:] = [script, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(script))
+    return name
 
 
-def _execute(script: Path) -> None:
-    with io.open_code(str(script)) as file:
-        code = compile(file.read(), str(script), "exec", dont_inherit=True)
+def _execute(name: str) -> None:
+    with io.open_code(name) as file:
+        code = compile(file.read(), name, "exec", dont_inherit=True)
     exec(code, sys.modules["__main__"].__dict__)
 
 
@@ -136,11 +140,14 @@ def forget_ours(error: BaseException | None) -> None:
 
 
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:
-    kept = []
+    kept, after_ours = [], False
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        file = trace.tb_frame.f_code.co_filename
+        # Where PyTorch would have called the operator itself, we call it through its Python form.
+        ours = file.startswith(_OURS) or (after_ours and file.endswith(_OPERATORS))
+        if not ours:
             kept.append(trace)
-        trace = trace.tb_next
+        after_ours, trace = ours, trace.tb_next
     following: TracebackType | None = None
     for trace in reversed(kept):
         trace.tb_next = following

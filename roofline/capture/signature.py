@@ -151,6 +151,7 @@ class Describer:
         for tensor in inputs:
             self._see(tensor)
         self.devices = {t.device.type for t in inputs}
+        self.devices |= {v.type for v in values if isinstance(v, torch.device)}
         self.args = tuple(self._argument(value) for value in values)
 
     def call(self, made: Sequence[Any]) -> Call:

@@ -14,7 +14,6 @@ import click
 from roofline import runfile
 from roofline.capture import INSTALL
 from roofline.capture.script import Outcome, check, run_script
-from roofline.cli.output import print_run
 from roofline.errors import BadInput, Missing
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
-@click.argument("script", type=click.Path(path_type=Path))
+@click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]...")
 def command(
     warmup: int | None,
@@ -42,7 +41,7 @@ def command(
     output: Path | None,
     as_json: bool,
     quiet: bool,
-    script: Path,
+    script: str,
     arguments: tuple[str, ...],
 ) -> int:
     """Run SCRIPT with its ARGS under the recorder and say why it is not faster.
@@ -56,7 +55,7 @@ def command(
       roofline run --steps 5 -o train.roof train.py
     """
     check(script)
-    target = _target(output or Path(f"{script.stem}.roof"))
+    target = _target(output or Path(f"{Path(script).stem}.roof"))
     if importlib.util.find_spec("torch") is None:
         raise Missing(INSTALL)
 
@@ -65,7 +64,7 @@ def command(
     def start() -> "Recording":
         from roofline.capture.recording import Recording
 
-        return Recording(program=script.name, device=device, warmup=warmup, steps=steps)
+        return Recording(program=Path(script).name, device=device, warmup=warmup, steps=steps)
 
     with _answer_apart(as_json) as answer:
         outcome = run_script(script, arguments, start)
@@ -122,14 +121,18 @@ def _answer_apart(as_json: bool) -> Iterator[TextIO]:
 
 
 def _finish(
-    outcome: Outcome, script: Path, target: Path, answer: TextIO, *, as_json: bool, quiet: bool
+    outcome: Outcome, script: str, target: Path, answer: TextIO, *, as_json: bool, quiet: bool
 ) -> None:
     run = outcome.run
     if run is None or not run.signatures:
-        print(f"roofline: {script} called no PyTorch operator; nothing to save", file=sys.stderr)
+        if not quiet:
+            message = f"roofline: {script} called no PyTorch operator; nothing to save"
+            print(message, file=sys.stderr)
         return
     runfile.save(run, target)
     if not quiet or as_json:
+        from roofline.cli.output import print_run
+
         with redirect_stdout(answer):
             print_run(run, as_json=as_json)
     if not quiet:

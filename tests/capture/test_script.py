@@ -1,0 +1,322 @@
+"""A script under the recorder is the script under python: what it sees, says and returns."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SEES = """
+import os, sys
+import __main__
+print(sys.argv, __name__, __file__, os.getcwd(), sys.path[0])
+print(sorted(name for name in vars(__main__) if name != "__annotations__"))
+print(__main__.__spec__, __main__.__doc__, sys.modules["__main__"] is __main__)
+import beside  # from the script's own folder
+print(beside.__name__)
+if __name__ == "__main__":
+    print("main")
+"""
+
+PICKLES = """
+import pickle, dataclasses, multiprocessing
+import torch
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+def square(x):
+    return x * x
+
+if __name__ == "__main__":
+    print(pickle.loads(pickle.dumps(Point(3))))
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(square, range(4)))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(square, range(4)))
+    torch.ones(2).exp()
+"""
+
+
+def same(folder, script, *arguments):
+    """Run both ways; require equal output and exit code; return the recorded one."""
+    plain = folder.python(script, *arguments)
+    recorded = folder.roofline("run", "--quiet", script, *arguments)
+    assert recorded.out == plain.out
+    assert recorded.code == plain.code
+    return plain, recorded
+
+
+def test_a_script_sees_what_it_would_see(folder):
+    folder.write("beside.py", "")
+    folder.write("sees.py", SEES)
+    same(folder, "sees.py", "--steps", "3", "-o", "x", "--json", "--help", "--", "a b")
+
+
+def test_a_script_in_another_folder(folder):
+    (folder.path / "inner").mkdir()
+    folder.write("inner/beside.py", "")
+    folder.write("inner/sees.py", SEES)
+    same(folder, "inner/sees.py")
+    same(folder, "inner/../inner/sees.py")
+    same(folder, str(folder.path / "inner" / "sees.py"))
+
+
+def test_pickles_and_child_processes_find_the_script(folder):
+    folder.write("pickles.py", PICKLES)
+    same(folder, "pickles.py")
+    run = folder.run("pickles.roof")
+    assert {g.name for g in run.gaps} == {"process worker"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [
+        ("sys.exit(0)", 0),
+        ("sys.exit(-1)", 255),
+        ("sys.exit()", 0),
+        ("raise SystemExit", 0),
+        ("1 / 0", 1),
+    ],
+)
+def test_exit_codes(folder, ending, code):
+    folder.write("ends.py", f"import sys\n{ending}\n")
+    plain, recorded = same(folder, "ends.py")
+    assert plain.code == code
+    assert recorded.err == plain.err
+
+
+@pytest.mark.parametrize(("ending", "code"), [("sys.exit(3)", 3), ("sys.exit('words')", 1)])
+def test_what_was_recorded_until_the_exit_is_kept(folder, ending, code):
+    folder.write("ends.py", f"import sys, torch\ntorch.ones(2).exp()\n{ending}\n")
+    plain, recorded = same(folder, "ends.py")
+    assert plain.code == code
+    assert recorded.err == plain.err
+    run = folder.run("ends.roof")
+    assert run.recorder.exit_code == code
+    assert run.events.num_rows == 2
+
+
+def test_an_exception_is_shown_without_the_recorder_s_frames(folder):
+    text = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.mm(x, x)
+
+def outer():
+    try:
+        Net()(torch.ones(2, 3))
+    except RuntimeError as error:
+        raise ValueError("no good") from error
+
+outer()
+"""
+    folder.write("fails.py", text)
+    plain, recorded = same(folder, "fails.py")
+    assert "ValueError: no good" in plain.err
+    assert recorded.err == plain.err
+    assert folder.run("fails.roof").recorder.exit_code == 1
+
+
+def test_a_hook_for_exceptions_is_called(folder):
+    folder.write(
+        "hook.py",
+        "import sys, torch\n"
+        "sys.excepthook = lambda kind, error, trace: print('hook', kind.__name__)\n"
+        "torch.ones(2).exp()\nraise KeyError('x')\n",
+    )
+    same(folder, "hook.py")
+
+
+def test_a_syntax_error_is_shown_as_python_shows_it(folder):
+    folder.write("broken.py", "import torch\nprint('never')\ndef f(:\n")
+    plain, recorded = same(folder, "broken.py")
+    assert recorded.code == 1
+    assert recorded.err == plain.err
+    assert not (folder.path / "broken.roof").exists()
+
+
+def test_exit_handlers_and_threads_end_as_they_would(folder):
+    folder.write(
+        "late.py",
+        "import atexit, threading, time, torch\n"
+        "atexit.register(print, 'handler')\n"
+        "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\n"
+        "torch.ones(2).exp()\nprint('end')\n",
+    )
+    same(folder, "late.py")
+
+
+def test_a_script_that_forks_saves_one_run(folder):
+    folder.write(
+        "forks.py",
+        "import os, torch\n"
+        "pid = os.fork()\n"
+        "torch.ones(2).exp()\n"
+        "if pid == 0:\n    raise SystemExit(5)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n",
+    )
+    same(folder, "forks.py")
+    assert folder.run("forks.roof").recorder.exit_code == 0
+
+
+def test_what_a_script_sets_before_it_imports_torch_counts(folder):
+    folder.write(
+        "early.py",
+        "import os, sys\n"
+        "assert 'torch' not in sys.modules\n"
+        "os.environ['OMP_NUM_THREADS'] = '3'\n"
+        "import torch\nprint(torch.get_num_threads())\ntorch.ones(2).exp()\n",
+    )
+    plain, _ = same(folder, "early.py")
+    assert folder.run("early.roof").recorder.threads == int(plain.out)
+
+
+def test_a_script_without_torch_is_fine(folder):
+    folder.write("plain.py", "import sys\nprint('torch' in sys.modules)\nsys.exit(4)\n")
+    same(folder, "plain.py")
+    recorded = folder.roofline("run", "plain.py")
+    assert recorded.err == "roofline: plain.py called no PyTorch operator; nothing to save\n"
+    assert not (folder.path / "plain.roof").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("absent.py", "no script absent.py"), (".", "is a directory; name the Python file to run")],
+)
+def test_no_script_is_one_sentence(folder, name, words):
+    ended = folder.roofline("run", name)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert words in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_where_the_run_goes(folder):
+    folder.write(
+        "moves.py", "import os, torch\nos.makedirs('there')\nos.chdir('there')\ntorch.ones(2)\n"
+    )
+    assert folder.roofline("run", "--quiet", "moves.py").code == 0
+    assert folder.run("moves.roof").recorder.program == "moves.py"
+    (folder.path / "there").rmdir()
+    assert folder.roofline("run", "--quiet", "-o", "named.roof", "moves.py").code == 0
+    assert folder.run("named.roof").events.num_rows == 1
+
+
+def test_a_folder_that_is_not_there_is_said_before_the_script_runs(folder):
+    folder.write("runs.py", "print('ran')\n")
+    ended = folder.roofline("run", "-o", "no/where.roof", "runs.py")
+    assert (ended.code, ended.out) == (2, "")
+    assert "there is no folder" in ended.err
+
+
+def test_a_full_disk_keeps_the_earlier_run(folder):
+    # A limit on the size of files is what a full disk is to the writer.
+    folder.write("works.py", "import torch\ntorch.ones(2)\n")
+    assert folder.roofline("run", "--quiet", "works.py").code == 0
+    before = (folder.path / "works.roof").read_bytes()
+    folder.write(
+        "works.py",
+        "import resource, signal, torch\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "torch.ones(3)\n",
+    )
+    ended = folder.roofline("run", "--quiet", "works.py")
+    assert ended.code == 2
+    assert "cannot write" in ended.err
+    assert "Traceback" not in ended.err
+    assert (folder.path / "works.roof").read_bytes() == before
+    assert sorted(p.name for p in folder.path.iterdir()) == ["works.py", "works.roof"]
+
+
+def test_ctrl_c_keeps_what_was_recorded(folder):
+    folder.write(
+        "waits.py",
+        "import time, torch\ntorch.ones(2).exp()\nprint('ready', flush=True)\ntime.sleep(60)\n",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "roofline", "run", "--quiet", "waits.py"],
+        cwd=folder.path,
+        env=folder.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert "capture" not in err
+    assert folder.run("waits.roof").recorder.exit_code == 130
+
+
+NOISY = """
+import os, sys, torch
+print("python level")
+os.write(1, b"system level\\n")
+os.system("echo child process")
+torch.ones(64, 64).exp()
+import atexit
+atexit.register(print, "at exit")
+"""
+
+
+def test_json_is_alone_on_standard_output(folder):
+    folder.write("noisy.py", NOISY)
+    ended = folder.roofline("run", "--json", "noisy.py")
+    assert ended.code == 0
+    document = json.loads(ended.out)
+    assert document["schema"] == "roofline.placement/1"
+    for words in ("python level", "system level", "child process", "at exit"):
+        assert words in ended.err
+
+
+def test_text_goes_where_the_script_s_output_does_not_lead_it(folder):
+    folder.write(
+        "closes.py",
+        "import sys, os, torch\ntorch.ones(9).exp()\nsys.stdout = open(os.devnull, 'w')\n",
+    )
+    ended = folder.roofline("run", "closes.py")
+    assert ended.code == 0
+    assert "coverage" in ended.out
+
+
+def test_options_after_the_script_are_the_script_s(folder):
+    folder.write("options.py", "import sys, torch\ntorch.ones(2).exp()\nprint(sys.argv[1:])\n")
+    ended = folder.roofline("run", "--quiet", "--warmup", "0", "options.py", "--warmup", "9")
+    assert ended.out == "['--warmup', '9']\n"
+
+
+def test_the_run_names_the_measured_device_and_nothing_of_the_user(folder):
+    folder.write("small.py", "import torch\ntorch.ones(2).exp()\n")
+    folder.roofline("run", "--quiet", "small.py", str(folder.path))
+    run = folder.run("small.roof")
+    assert run.device.name == "a test's CPU"
+    raw = (folder.path / "small.roof").read_bytes()
+    assert str(folder.path).encode() not in raw
+    assert os.fsencode(os.environ.get("HOME", "/nowhere")) not in raw
+
+
+def test_examples_run_plainly_and_recorded(folder):
+    examples = os.path.join(os.path.dirname(__file__), "..", "..", "examples")
+    for name, *arguments in (
+        ("layernorm.py", "64", "64", "2"),
+        ("transformer_train.py", "--steps", "3", "--batch", "2", "--length", "16", "--width", "64"),
+        ("decode.py", "--tokens", "4", "--prompt", "8", "--width", "64", "--layers", "1"),
+    ):
+        script = os.path.join(examples, name)
+        assert folder.python(script, *arguments).code == 0
+        ended = folder.roofline("run", script, *arguments)
+        assert ended.code == 0, ended.err
+        run = folder.run(name.replace(".py", ".roof"))
+        assert {n for s in run.signatures for n in s.ledger.unaccounted} == set()
