@@ -1,6 +1,6 @@
 """From samples to a ceiling that says how it was obtained, or to a sentence why there is none."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,11 +18,19 @@ class Absent:
     why: str
 
     def __str__(self) -> str:
-        what = f"{self.resource.name} {self.variant}".strip()
-        return f"{what}: {self.why}"
+        return f"{self.resource.name} {self.variant}: {self.why}"
 
 
 Found = Ceiling | Absent
+
+
+def absences(found: Iterable[Found]) -> list[str]:
+    """What was not found, one line a reason: the reason, then everything it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for absent in found:
+        if isinstance(absent, Absent):
+            reasons.setdefault(absent.why, []).append(f"{absent.resource.name} {absent.variant}")
+    return [f"{why}: {'; '.join(names)}" for why, names in reasons.items()]
 
 
 def ceiling(

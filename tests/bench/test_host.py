@@ -127,12 +127,34 @@ def test_names_and_ids(monkeypatch, document, cpu, device_id):
     assert host.device_id() == device_id
 
 
-def test_a_machine_without_lscpu_still_has_a_name(monkeypatch):
+CPUINFO = """processor\t: 0
+vendor_id\t: AuthenticAMD
+cpu family\t: 26
+model name\t: AMD EPYC 9755 128-Core Processor
+flags\t\t: fpu avx512f
+
+processor\t: 1
+vendor_id\t: somebody else
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "cpu"),
+    [
+        (CPUINFO, host.Cpu("AMD", "AMD EPYC 9755 128-Core Processor", "fpu avx512f")),
+        ("processor\t: 0\nFeatures\t: fp asimd\n", host.Cpu("", host.platform.machine(), "")),
+        ("", host.Cpu("", host.platform.machine(), "")),
+    ],
+    ids=["x86", "arm", "nothing"],
+)
+def test_a_machine_without_lscpu_still_has_a_name(monkeypatch, tmp_path, cpuinfo, cpu):
     def absent(*_, **__):
         raise FileNotFoundError("lscpu")
 
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    monkeypatch.setattr(host, "_CPUINFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(host.subprocess, "run", absent)
     host.cpu.cache_clear()
-    assert host.cpu() == host.Cpu("", host.platform.machine(), "")
+    assert host.cpu() == cpu
     assert host.device_id().startswith("cpu-")
     assert "--" not in host.device_id()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from roofline.bench.record import Absent, ceiling
+from roofline.bench.record import Absent, absences, ceiling
 from roofline.bench.sample import Sample, Samples, pooled
-from roofline.device import L2, Variant
+from roofline.device import L2, L3, Variant
 from roofline.provenance import Basis
 
 READ = Variant(access="read", threads=1)
@@ -65,3 +65,16 @@ def test_a_tenth_of_the_samples_must_be_clean(clean, total, trusted):
 def test_pooling_keeps_every_sample():
     a, b = samples((1.0, 1.0)), samples((2.0, 0.1), (3.0, 1.0))
     assert pooled([a, b]) == samples((1.0, 1.0), (2.0, 0.1), (3.0, 1.0))
+
+
+def test_absences_are_told_by_reason():
+    copy = Variant(access="copy", threads=2)
+    found = [
+        Absent(L2, READ, "no plateau"),
+        Absent(L3, copy, "too busy"),
+        Absent(L3, READ, "no plateau"),
+    ]
+    assert absences(found) == [
+        "no plateau: l2 read, 1 thread; l3 read, 1 thread",
+        "too busy: l3 copy, 2 threads",
+    ]

@@ -120,7 +120,7 @@ def swept(*steps: tuple[int, float, str]) -> list[Swept]:
 
 def levels(of: list[Swept], access: str = "copy", advertised=None) -> list:
     sizes = {L1: 32 * KIB, L2: MIB, L3: 32 * MIB} if advertised is None else advertised
-    return list(memory._levels(access, of, 1, kernels([]), sizes, ("toy CPU",)))
+    return list(memory._levels(access, of, 1, "0", "8 KiB to 256 MiB", sizes, ("toy CPU",)))
 
 
 THREE = swept(

@@ -15,7 +15,7 @@ from roofline.bench.cpu.memory import bandwidths
 from roofline.bench.cpu.special import exponentials
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
-from roofline.bench.record import Absent, Found
+from roofline.bench.record import Found, absences
 from roofline.device import Ceiling, Device
 
 # (what is being measured, share of the whole that is done)
@@ -171,12 +171,11 @@ def _conditions(used: tuple[int, ...]) -> tuple[str, ...]:
 
 def _device(found: list[Found], notes: list[str]) -> Device:
     ceilings = tuple(f for f in found if isinstance(f, Ceiling))
-    absent = [str(f) for f in found if isinstance(f, Absent)]
     return Device(
         id=host.device_id(),
         name=host.cpu().model,
         kind="cpu",
         ceilings=ceilings,
         mapped=tuple(lacking.mapped({c.resource for c in ceilings})),
-        note="; ".join(notes + absent),
+        note="\n".join([*notes, *absences(found)]),
     )

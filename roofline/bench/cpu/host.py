@@ -14,6 +14,7 @@ from roofline.device import L1, L2, L3, Resource
 
 _LEVELS = {1: L1, 2: L2, 3: L3}
 _CPUS = Path("/sys/devices/system/cpu")
+_CPUINFO = Path("/proc/cpuinfo")
 _SCALE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -28,16 +29,24 @@ class Cpu:
 
 @cache
 def cpu() -> Cpu:
-    """Vendor, model and instruction sets, from lscpu where it is there."""
+    """Vendor, model and instruction sets, from lscpu or else from the kernel."""
     try:
         told = subprocess.run(["lscpu", "-J"], capture_output=True, check=True, timeout=10).stdout
         rows = _flat(json.loads(told)["lscpu"])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError):
-        rows = {}
+        rows = _kernel_rows(_read(_CPUINFO))
     vendor = rows.get("Vendor ID", "")
     vendor = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}.get(vendor, vendor)
     model = rows.get("Model name", "").strip("- ") or platform.machine()
     return Cpu(vendor, model, rows.get("Flags", ""))
+
+
+def _kernel_rows(cpuinfo: str) -> dict[str, str]:
+    """The first processor of /proc/cpuinfo, under lscpu's names; Arm's kernels tell no model."""
+    pairs = (line.partition(":") for line in cpuinfo.partition("\n\n")[0].splitlines())
+    told = {key.strip(): value.strip() for key, _, value in pairs}
+    names = {"Vendor ID": "vendor_id", "Model name": "model name", "Flags": "flags"}
+    return {name: told[key] for name, key in names.items() if key in told}
 
 
 def _flat(rows: list[dict[str, object]]) -> dict[str, str]:

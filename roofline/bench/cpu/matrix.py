@@ -80,6 +80,7 @@ def product(
     effort: Effort,
     conditions: Sequence[str],
 ) -> Found:
+    """The best of `ways` (names in _WAYS) of multiplying matrices of `dtype` over all SIZES."""
     variant = Variant(threads=threads, reach=Reach.LIBRARY)
     tried: list[tuple[float, str, int, Load]] = []
     refused, until = "", time.perf_counter() + effort.search_s

@@ -32,20 +32,22 @@ def bandwidths(
     where the system tells none, usual sizes do that.
     """
     for access, swept in sweep(crew, kernels, plan, tick).items():
-        yield from _levels(access, swept, len(crew), kernels, advertised, conditions)
+        smallest = kernels.smallest * len(crew)
+        span = f"{show_binary(smallest)} to {show_binary(plan.largest)}"
+        yield from _levels(access, swept, len(crew), kernels.code, span, advertised, conditions)
 
 
 def _levels(
     access: str,
     swept: Sequence[Swept],
     threads: int,
-    kernels: Kernels,
+    code: str,
+    span: str,
     advertised: Mapping[Resource, int],
     conditions: Sequence[str],
 ) -> Iterator[Found]:
     variant = Variant(access=access, threads=threads)
     measured = points(swept)
-    span = f"{show_binary(swept[0].size)} to {show_binary(swept[-1].size)}"
     sizes = advertised or {L1: 48 * KIB * threads, L2: 1024 * KIB * threads, L3: 32 * 1024 * KIB}
     named = levels(plateaus(measured), swept[-1].size, sizes)
     for level in HIERARCHY:
@@ -60,7 +62,7 @@ def _levels(
             variant,
             samples,
             method=f"plateau of a working-set sweep, {access} by {' or '.join(ways)}, "
-            f"kernels {kernels.code}",
+            f"kernels {code}",
             conditions=(
                 f"{show_binary(on[0])} to {show_binary(on[-1])} of a sweep over {span}",
                 COUNTED[access],
