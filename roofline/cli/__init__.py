@@ -18,6 +18,7 @@ from roofline.errors import RooflineError
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("run", "Run a PyTorch program; say why it is not faster."),
     "import": ("import_", "Read a profiler's files into a run; say what they show."),
+    "ncu": ("ncu", "Run a program under Nsight Compute; say what its counters show."),
     "show": ("show", "Show a saved run: the answer, the table, the findings."),
     "report": ("report", "Write a saved run as one offline page."),
     "op": ("op", "Account for one operator and place it under a roof."),

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from roofline.counters import seconds
 from roofline.device import Device
@@ -69,7 +69,7 @@ def convert(
             now_ns += duration_ns or 0
     warnings = [*notes.warnings, *_remarks(launches, unread, above, doubts)]
     return Run(
-        recorder=_with(recorder, warnings),
+        recorder=replace(recorder, warnings=tuple(warnings)),
         device=device,
         signatures=tuple(Signature(name=readable(kernel)) for kernel, _, _ in signatures),
         steps=(Step(start_ns=0, duration_ns=0, name="profiled launches"),),
@@ -95,6 +95,7 @@ def _launched(launch: Launch) -> dict[str, float]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _is_percentage(name: str) -> bool:
     return ".pct" in name or name.endswith("_pct")
 
@@ -134,9 +135,3 @@ def _missing(errors: Sequence[str], launches: Sequence[Launch]) -> list[Gap]:
         name = (match["kernel"] or match["other"]) if match else "profiler error"
         gaps.append(Gap(name=name, what=f"Nsight Compute said: {error}"))
     return gaps
-
-
-def _with(recorder: Recorder, warnings: Sequence[str]) -> Recorder:
-    from dataclasses import replace
-
-    return replace(recorder, warnings=cast(tuple[str, ...], tuple(warnings)))

@@ -7,6 +7,7 @@ and ``nan`` are unknown.  Base units come out: byte, second, hertz, counts; perc
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from roofline.errors import BadInput
@@ -17,6 +18,7 @@ _NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
 _SPACES = str.maketrans("", "", " '\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}")
 _SEPARATED = re.compile(r"[+-]?(\d+)([.,])(\d+)(?:[eE][+-]?\d+)?")
 SURE = 20  # so many unambiguous cells of one mark outweigh one of the other
+ENOUGH = 1000  # unambiguous cells, after which the rest of a file is not looked at
 MOST_PERCENT = 1000.0  # a percentage above this says that a separator was read the wrong way
 
 _PREFIXES = {"": 1.0, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -35,6 +37,7 @@ _HERTZ = re.compile(r"(?P<prefix>[KkMGT]?)[Hh]z")
 _PERCENT = ("%", "percent", "pct")
 
 
+@lru_cache(maxsize=1024)
 def scale(unit: str) -> tuple[float, float] | None:
     """Multiplier and divisor that turn a number in `unit` into base units; None is not known.
 
@@ -126,6 +129,8 @@ def decimal_mark(cells: Iterable[Cell], file: str) -> Mark:
         mark = evidence(cell[2])
         if mark is not None:
             votes[mark] += 1
+            if votes[mark] > ENOUGH and votes[mark] > SURE * min(votes.values()):
+                return mark
         elif _SEPARATED.fullmatch(cell[2].translate(_SPACES)):
             unsure.append(cell)
     if max(votes.values()) > SURE * min(votes.values()):

@@ -1,0 +1,84 @@
+"""``roofline ncu``: a program under Nsight Compute -> a run file with counters, and its answer."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from roofline import runfile
+from roofline.cli.output import print_run
+from roofline.errors import BadInput
+from roofline.importers.ncu.collect import Wanted, collect, imported
+
+
+@click.command("ncu", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Run file to write (default: the script's name with .ncu.roof, in the current folder).",
+)
+@click.option(
+    "--cache",
+    type=click.Choice(["flush", "none"]),
+    default="flush",
+    show_default=True,
+    help="Flush the caches before every pass, or leave them alone.",
+)
+@click.option(
+    "--levels", is_flag=True, help="Also count L2, L1 and shared memory and stalls: more passes."
+)
+@click.option("--kernel", metavar="REGEX", help="Profile only kernels whose name matches.")
+@click.option("--skip", type=click.IntRange(0), help="Leave out this many launches first.")
+@click.option("--count", type=click.IntRange(1), help="Profile at most this many launches.")
+@click.option("--device", metavar="NAME", help="Device it runs on, if the profiler does not say.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM...")
+def command(
+    output: Path | None,
+    cache: str,
+    levels: bool,
+    kernel: str | None,
+    skip: int | None,
+    count: int | None,
+    device: str | None,
+    as_json: bool,
+    quiet: bool,
+    program: tuple[str, ...],
+) -> int:
+    """Run PROGRAM under your own Nsight Compute and import what its counters saw.
+
+    Every launch is counted by itself: its time, its bytes from memory, its flop by type; the fewest
+    metrics that account for it, so the fewest passes.  Clocks are left alone.  Caches are flushed
+    before every pass, unless --cache none: times and bytes are those of a cold launch.  The exit
+    code is the profiler's, which is the program's.  With --json the program's standard output goes
+    to standard error.
+
+    \b
+    Example:
+      roofline ncu -- python train.py --steps 1
+      roofline ncu --kernel gemm --count 20 -o gemm.roof -- python train.py
+    """
+    wanted = Wanted(
+        cache="none" if cache == "none" else "flush",
+        levels=levels,
+        kernel=kernel,
+        skip=skip,
+        count=count,
+        device=device,
+    )
+    if output is not None and not output.absolute().parent.is_dir():
+        raise BadInput(f"cannot write {output}: there is no folder {output.absolute().parent}")
+    profiled = collect(program, wanted, sys.stderr if as_json else None)
+    run = imported(profiled, wanted)
+    target = output or Path(f"{Path(profiled.program).stem}.ncu.roof")
+    runfile.save(run, target)
+    for warning in run.recorder.warnings:
+        print(f"roofline: {warning}", file=sys.stderr)
+    if as_json or not quiet:
+        print_run(run, as_json=as_json)
+    if not quiet:
+        print(f"roofline: wrote {target.name}", file=sys.stderr)
+    return profiled.exit_code

@@ -1,0 +1,141 @@
+"""Running a program under the user's own Nsight Compute, with the counters that are read here.
+
+The smallest set accounts for a launch: its time, its bytes from memory, its flop by type.  The
+other levels of memory and the reasons of stalls take more passes, so they are asked for.
+
+Clocks are left alone, so that times are those of a user.  Caches are flushed before every pass
+unless the user says otherwise: a launch is replayed for several passes, and without a flush the
+later ones find its own data in the caches, which is neither cold nor as the program left them.
+"""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TextIO
+
+from roofline.counters.vector import OPERATIONS, TYPES, metric
+from roofline.errors import Missing
+from roofline.importers.format import Options, source
+from roofline.importers.ncu.pages import DEVICE_NAME
+from roofline.measurement import CacheState, ClockState
+from roofline.runfile import Run
+
+Cache = Literal["flush", "none"]
+CONTROL: dict[Cache, str] = {"flush": "all", "none": "none"}
+INSTALL = (
+    "there is no `ncu` on the PATH: Nsight Compute comes with the CUDA toolkit "
+    "(its bin folder, often /usr/local/cuda/bin) and from developer.nvidia.com/nsight-compute"
+)
+REPLAYED = (
+    "caches were not flushed, and launches that needed several passes found their own data in them"
+)
+
+# Patterns of whole metric names.  A name that a chip does not have is an error to the profiler
+# when it is written out, and nothing when a pattern does not match it.
+LEAST = (
+    r"gpu__time_duration\.sum",
+    r"dram__bytes(_op)?_(read|write)\.sum",
+    *(
+        re.escape(metric("smsp", letter, operation)) + r"\.sum"
+        for letter in TYPES
+        for operation in OPERATIONS
+    ),
+    r"sm__ops_path_tensor_src_[a-z0-9]+(_fp[0-9]+)*(_dst_fp(16|32))?\.sum",
+    r"sm__ops_path_tensor_src_fp8_sparsity_(on|off)\.sum",
+    r"sm__inst_executed_pipe_tensor\.sum",
+    r"(gpc|sm)__cycles_elapsed\.avg\.per_second",
+    r"sm__warps_active\.avg\.pct_of_peak_sustained_active",
+    r"sm__maximum_warps_per_active_cycle_pct",
+    r"launch__(waves_per_multiprocessor|registers_per_thread|occupancy_limit_[a-z_]+)",
+    r"launch__(grid_size|block_size|cluster_size|sm_count|shared_mem_per_block)",
+    DEVICE_NAME,
+)
+MORE = (
+    r"lts__t_sectors_srcunit_tex_op_(read|write|red|atom|atom_dot_alu|atom_dot_cas)\.sum",
+    r"lts__(t_bytes|t_sectors|lts2xbar_cycles_active)\.sum",
+    r"l1tex__(t_bytes|lsu_writeback_active(_mem_lg|_mem_lgds)?)\.sum",
+    r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared\.sum",
+    r"l1tex__t_(sectors|requests)_pipe_lsu_mem_global_op_(ld|st)\.sum",
+    r"(l1tex|lts)__t_sector_hit_rate\.pct",
+    r"smsp__average_warps_issue_stalled_[a-z_]+_per_issue_active\.ratio",
+    r"(sm|dram|lts|l1tex)__throughput\.avg\.pct_of_peak_sustained_elapsed",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to profile, and how."""
+
+    cache: Cache = "flush"
+    levels: bool = False  # L2, L1, shared memory and stalls as well
+    kernel: str | None = None  # pattern of kernel names
+    skip: int | None = None  # launches to leave out first
+    count: int | None = None  # launches to profile after that
+    device: str | None = None  # the device, where the profiler does not name it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """What one run of the profiler left."""
+
+    export: bytes  # its raw page and messages
+    program: str  # base name of the script, else of the program
+    exit_code: int  # the profiler's, which is the program's where that ended by itself
+
+
+def collect(program: Sequence[str], wanted: Wanted, output: TextIO | None = None) -> Profiled:
+    """Run `program` under ncu; its own output goes to `output`, else where it always goes."""
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise Missing(INSTALL)
+    with tempfile.TemporaryDirectory(prefix="roofline-ncu-") as folder:
+        log = Path(folder) / "ncu.csv"
+        done = subprocess.run([ncu, *arguments(wanted, log), *program], check=False, stdout=output)
+        export = log.read_bytes() if log.exists() else b""
+    return Profiled(export=export, program=_name(program), exit_code=done.returncode)
+
+
+def arguments(wanted: Wanted, log: Path) -> list[str]:
+    """The options of ncu: raw page in base units into a file of its own."""
+    patterns = (*LEAST, *MORE) if wanted.levels else LEAST
+    options = [
+        "--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log),
+        "--target-processes", "all", "--clock-control", "none",
+        "--cache-control", CONTROL[wanted.cache],
+        "--metrics", ",".join(f"regex:^{pattern}$" for pattern in patterns),
+    ]  # fmt: skip
+    if wanted.kernel is not None:
+        options += ["--kernel-name", f"regex:{wanted.kernel}"]
+    if wanted.skip is not None:
+        options += ["--launch-skip", str(wanted.skip)]
+    if wanted.count is not None:
+        options += ["--launch-count", str(wanted.count)]
+    return options
+
+
+def imported(profiled: Profiled, wanted: Wanted) -> Run:
+    """The run of what was profiled with `wanted`; BadInput says why nothing was."""
+    from roofline.importers.ncu import load
+
+    flushed = wanted.cache == "flush"
+    options = Options(
+        ncu_cache=CacheState.FLUSHED if flushed else CacheState.UNKNOWN,
+        ncu_clock=ClockState.FREE,
+        device=wanted.device,
+    )
+    with tempfile.TemporaryDirectory(prefix="roofline-ncu-") as folder:
+        path = Path(folder) / profiled.program
+        path.write_bytes(profiled.export)
+        run = load([source(path)], options)
+    warnings = run.recorder.warnings if flushed else (*run.recorder.warnings, REPLAYED)
+    return replace(run, recorder=replace(run.recorder, warnings=warnings))
+
+
+def _name(program: Sequence[str]) -> str:
+    """The base name of the script, else of the program."""
+    scripts = [word for word in program[1:] if word.endswith(".py")]
+    return Path(scripts[0] if scripts else program[0]).name
