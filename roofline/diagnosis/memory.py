@@ -52,6 +52,11 @@ def _excess(program: Program, chain: Chain) -> Finding:
             f"{show(chain.moved, 'B')} by formula against {show(chain.least, 'B')} that enter "
             f"or leave: {chain.moved / chain.least:.1f} times",
             _on_roof(chain),
+            *(
+                ("data was followed by size: the recording names no memory",)
+                if chain.by_size
+                else ()
+            ),
             *_prediction(chain, steps),
         ),
         next_step=(

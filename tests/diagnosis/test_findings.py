@@ -148,6 +148,27 @@ def test_a_chain_says_what_fusing_it_would_take():
     assert "3.20 ms -> 400 us a step at the ceiling (334 us to 445 us" in finding.evidence[3]
 
 
+def test_without_storages_data_is_followed_by_size():
+    """As above, but a trace names no memory: 28.012 MB moved against 8.004 MB."""
+    script = Script().add(MEAN, 500).add(SUB, 900).add(SQUARE, 1_300).add(MEAN, 500)
+    finding = only(read(script.end_step().run()), "RF101")
+
+    # X of 4 MB is read by the first mean and by the subtraction: once, from outside
+    assert "4 operators pass 7.0 times over the same 4.00 MB" in finding.claim
+    assert "need 1.0" in finding.claim
+    assert "data was followed by size: the recording names no memory" in finding.evidence
+
+
+def test_repetitions_followed_by_size_are_told_apart():
+    script = Script()
+    for _ in range(3):
+        script.add(MEAN, 500).add(SUB, 900).add(SQUARE, 1_300).add(MEAN, 500)
+    finding = only(read(script.end_step().run()), "RF101")
+
+    assert "4 operators pass 7.0 times" in finding.claim
+    assert "3 times a step" in finding.evidence[0]
+
+
 def test_a_matrix_product_and_unrelated_data_break_a_chain():
     script = (
         Script().add(RELU, 900, reads=(1,), writes=(2,)).add(MM, 20_500, reads=(2, 2), writes=(3,))

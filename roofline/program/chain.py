@@ -1,0 +1,146 @@
+"""One chain of neighbouring operators: what it moves, and the least that its ends need."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roofline.device import Ceiling, Resource
+from roofline.program.placed import Placed
+
+NEAR = 0.8  # assumed: from this share of its roof on, a call is said to be on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """Equal chains together: what one of them moves, and the least that its ends need."""
+
+    names: tuple[str, ...]  # operators in order
+    module: str
+    phase: str
+    count: int  # how often, in all measured steps
+    moved: int  # B of one chain: its calls' algorithmic bytes
+    least: int  # B of one chain: what enters from outside once, and what is used afterwards
+    widest: int  # B of its largest tensor
+    measured_s: float | None  # of all `count` together
+    least_s: float | None  # of all `count` together: `least` at the ceiling of its own boundary
+    then_s: tuple[float, float] | None  # the same within the ceiling's interval
+    at_roof: int | None  # calls of one chain that run at NEAR of their roof; None is not known
+    signatures: tuple[int, ...]
+    by_size: bool  # data was followed by the size of tensors: the recording names no memory
+
+    @property
+    def passes(self) -> float:
+        """Passes over the largest tensor."""
+        return self.moved / self.widest
+
+    @property
+    def least_passes(self) -> float:
+        """Passes that remain when nothing in between leaves the chip."""
+        return self.least / self.widest
+
+    @property
+    def saves_s(self) -> float | None:
+        """At most, over all of them."""
+        if self.measured_s is None or self.least_s is None:
+            return None
+        return self.measured_s - self.least_s
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One call of a chain."""
+
+    row: int
+    signature: int
+    level: Resource  # the boundary that its data crossed
+    reads: Sequence[tuple[int, int]]  # (storage, B), one a tensor of the call
+    writes: Sequence[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class Alike:
+    """Equal groups of calls: the first of them, and what all of them took together."""
+
+    links: Sequence[Link]
+    module: str
+    phase: str
+    count: int = 0
+    time_ns: list[int | None] = field(default_factory=list)  # one a link
+
+    def add(self, times_ns: Sequence[int | None], count: int = 1) -> None:
+        """`count` more groups that took `times_ns` together, link by link."""
+        before = self.time_ns or [0] * len(times_ns)
+        self.time_ns = [
+            None if a is None or b is None else a + b for a, b in zip(before, times_ns, strict=True)
+        ]
+        self.count += count
+
+
+def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> Chain:
+    """The chain that `alike` makes; `last_read` is None where later readers are not known."""
+    links = alike.links
+    ledgers = [
+        ledger for e in links if (ledger := placed.at(e.signature, e.level).ledger) is not None
+    ]
+    known_ns = [ns for ns in alike.time_ns if ns is not None]
+    least = _least(links, last_read)
+    ceiling = placed.roof.ceiling(placed.roof.innermost(least), 0.5)
+    return Chain(
+        names=tuple(placed.signatures[e.signature].name for e in links),
+        module=alike.module,
+        phase=alike.phase,
+        count=alike.count,
+        moved=sum(e.amount for ledger in ledgers for e in ledger.entries if e.resource.is_boundary),
+        least=least,
+        widest=max(nbytes for e in links for _, nbytes in (*e.reads, *e.writes)),
+        measured_s=sum(known_ns) / 1e9 if len(known_ns) == len(links) else None,
+        least_s=None if ceiling is None else least * alike.count / ceiling.rate,
+        then_s=None if ceiling is None else _interval(least * alike.count, ceiling),
+        at_roof=_at_roof(placed, alike),
+        signatures=tuple(e.signature for e in links),
+        by_size=last_read is None,
+    )
+
+
+def _interval(amount: int, ceiling: Ceiling) -> tuple[float, float]:
+    """Least and most time for `amount` bytes within the interval of the ceiling."""
+    spread = ceiling.provenance.spread
+    low = spread.low if spread and spread.low else ceiling.rate
+    high = spread.high if spread and spread.high else ceiling.rate
+    return amount / high, amount / low
+
+
+def _least(links: Sequence[Link], last_read: Mapping[int, int] | None) -> int:
+    """Bytes that enter the chain from outside, once each, and bytes that are used afterwards.
+
+    A result that nobody reads later counts as used: it may be the program's.
+    """
+    entering: dict[int, int] = {}
+    made: dict[int, int] = {}
+    read_inside: set[int] = set()
+    for link in links:
+        for storage, nbytes in link.reads:
+            if storage in made:
+                read_inside.add(storage)
+            else:
+                entering[storage] = max(entering.get(storage, 0), nbytes)
+        for storage, nbytes in link.writes:
+            made[storage] = max(made.get(storage, 0), nbytes)
+    later = last_read or {}
+    leaving = (
+        nbytes
+        for storage, nbytes in made.items()
+        if storage in entering
+        or later.get(storage, -1) > links[-1].row
+        or storage not in read_inside
+    )
+    return sum(entering.values()) + sum(leaving)
+
+
+def _at_roof(placed: Placed, alike: Alike) -> int | None:
+    """Calls of one chain whose mean time is within NEAR of their roof."""
+    near = []
+    for link, ns in zip(alike.links, alike.time_ns, strict=True):
+        roof_s = placed.at(link.signature, link.level).roof_s
+        if roof_s and ns is not None:
+            near.append(roof_s * alike.count >= NEAR * ns / 1e9)
+    return sum(near) if near else None

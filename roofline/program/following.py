@@ -1,0 +1,51 @@
+"""Which memory the calls of a chain read and wrote: as recorded, or followed by size.
+
+A profiler trace names shapes but no memory.  There a tensor is taken to be the latest result of
+the same number of bytes, and one that no result fits comes from outside, the same one each time.
+That is a guess, good for runs of neighbouring operators and labelled wherever it is used.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from roofline.device import DRAM
+from roofline.runfile import Signature
+
+Memory = tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]  # reads, writes: (storage, B)
+_FOLLOWED = 64  # B: a scalar's size fits everything and follows nothing
+
+
+def by_storage(signature: Signature, reads: Sequence[int], writes: Sequence[int]) -> Memory:
+    """As the recorder saw it; nothing where it saw nothing."""
+    call = signature.call
+    if call is None or len(reads) != len(call.tensors) or len(writes) != len(call.outputs):
+        return (), ()
+    return (
+        [(at, tensor.nbytes) for at, tensor in zip(reads, call.tensors, strict=True)],
+        [(at, tensor.nbytes) for at, tensor in zip(writes, call.outputs, strict=True)],
+    )
+
+
+def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
+    """Neighbouring calls in order: storages above 0 are results, below 0 they are from outside."""
+    latest: dict[int, int] = {}
+    outside: dict[int, int] = {}
+    results = 0
+    for signature in signatures:
+        tensors = signature.call.tensors if signature.call else ()
+        reads = [
+            (latest.get(size) or outside.setdefault(size, -len(outside) - 1), size)
+            for size in (tensor.nbytes for tensor in tensors)
+            if size >= _FOLLOWED
+        ]
+        written = [size for size in _written(signature) if size >= _FOLLOWED]
+        writes = [(results + at, size) for at, size in enumerate(written, start=1)]
+        results += len(writes)
+        latest |= {size: at for at, size in writes}
+        yield reads, writes
+
+
+def _written(signature: Signature) -> Iterator[int]:
+    """Bytes of each result, from its own line of the ledger."""
+    for entry in signature.ledger.entries if signature.ledger else ():
+        if entry.resource == DRAM and entry.access == "write":
+            yield entry.amount
