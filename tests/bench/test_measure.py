@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
 
 from roofline.bench import cpu
-from roofline.bench.cpu import ceilings, lacking
-from roofline.bench.cpu.matrix import _fallback
+from roofline.bench.cpu import ceilings, host, lacking
+from roofline.bench.cpu.crew import Crew
+from roofline.bench.cpu.matrix import Effort, product
 from roofline.bench.record import Absent
 from roofline.device import (
     DISPATCH,
@@ -205,19 +207,31 @@ def test_pipes_without_a_ceiling_are_taken_as_what_does_their_work():
     assert TENSOR_INT8 not in table  # nothing here stands in for it: vector-int32 was not measured
 
 
-def library(resource: Resource, rate: float) -> Ceiling:
-    return ceiling(resource, rate, threads=1, reach=Reach.LIBRARY)
+EFFORT = Effort(largest=128, count=2, sample_s=1e-4, slowest_s=1.0, search_s=1.0)
 
 
-def test_a_half_type_slower_than_half_of_fp32_is_a_fallback():
-    fp32 = library(VECTOR_FP32, 100e9)
-    slow = _fallback(library(TENSOR_FP16, 49e9), fp32)
-    assert str(slow) == (
-        "tensor-fp16 1 thread, library: torch only has a slow fallback, 49.0 Gflop/s"
-    )
-    assert _fallback(library(TENSOR_FP16, 50e9), fp32) is None
-    assert _fallback(library(VECTOR_FP64, 1e9), fp32) is None
-    assert _fallback(library(TENSOR_FP16, 1e9), GONE) is None
+def one_product(effort: Effort, dtype: str = "float32", way: str = "torch.mm"):
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        with Crew([host.cores()[:1]]) as leader:
+            return product(leader, VECTOR_FP32, dtype, (way,), 1, effort, ("toy CPU",))
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_product_slower_than_the_least_is_a_fallback_and_no_ceiling():
+    found = one_product(replace(EFFORT, least=1e30))
+    assert isinstance(found, Absent)
+    assert found.why.startswith("torch only has a slow fallback, ")
+    assert found.variant == Variant(threads=1, reach=Reach.LIBRARY)
+
+
+def test_a_product_torch_does_not_know_is_named_with_torchs_reason():
+    found = one_product(EFFORT, "float32", "torch._int_mm")
+    assert isinstance(found, Absent)
+    assert found.why.startswith("torch refuses: ")
 
 
 def test_signal_is_the_default_one_afterwards():

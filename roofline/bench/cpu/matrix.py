@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from roofline.bench.cpu.crew import Crew, Load
@@ -21,6 +21,7 @@ from roofline.device import (
 from roofline.units import show
 
 SIZES = (128, 256, 384, 512, 768, 1024, 1536)  # N of out[N,N] = a[N,N] @ b[N,N], ascending
+_ONEDNN = "linear in oneDNN's layout"
 _TRIED = 3  # samples of each candidate of the search
 
 
@@ -33,6 +34,7 @@ class Effort:
     sample_s: float
     slowest_s: float  # products expected to take longer are not tried
     search_s: float  # a search of candidates ends after this long
+    least: float = 0.0  # 1/s; a product that is slower is a fallback and no ceiling
 
 
 def products(
@@ -45,30 +47,16 @@ def products(
     import torch
 
     told = (*conditions, f"torch {torch.__version__}")
-    fp32: Found | None = None
-    for resource, dtype, ways in (
-        (VECTOR_FP32, "float32", ("torch.mm", "linear in oneDNN's layout")),
-        (VECTOR_FP64, "float64", ("torch.mm",)),
-        (TENSOR_BF16, "bfloat16", ("torch.mm",)),
-        (TENSOR_FP16, "float16", ("torch.mm",)),
-        (TENSOR_INT8, "int8", ("torch._int_mm",)),
-    ):
-        found = product(leader, resource, dtype, ways, threads, effort, told)
-        fp32 = fp32 or found
-        yield _fallback(found, fp32) or found
-
-
-def _fallback(found: Found, fp32: Found) -> Absent | None:
-    """Says so when a half type is slower than fp32: no instruction was used, so no pipe was timed.
-
-    Such a rate would make a poor library path look like the limit of the machine.
-    """
-    if not (isinstance(found, Ceiling) and isinstance(fp32, Ceiling)):
-        return None
-    if found.resource not in (TENSOR_FP16, TENSOR_BF16) or found.rate >= fp32.rate / 2:
-        return None
-    reached = show(found.rate, "flop/s")
-    return Absent(found.resource, found.variant, f"torch only has a slow fallback, {reached}")
+    fp32 = product(leader, VECTOR_FP32, "float32", ("torch.mm", _ONEDNN), threads, effort, told)
+    yield fp32
+    # A half type slower than that used no instruction made for it, so no pipe would be timed: its
+    # rate would make a poor path through the library look like the limit of the machine.
+    half = replace(effort, least=fp32.rate / 2 if isinstance(fp32, Ceiling) else 0.0)
+    mm = ("torch.mm",)
+    yield product(leader, VECTOR_FP64, "float64", mm, threads, effort, told)
+    yield product(leader, TENSOR_BF16, "bfloat16", mm, threads, half, told)
+    yield product(leader, TENSOR_FP16, "float16", mm, threads, half, told)
+    yield product(leader, TENSOR_INT8, "int8", ("torch._int_mm",), threads, effort, told)
 
 
 def product(
@@ -99,7 +87,10 @@ def product(
                 break
     if not tried:
         return Absent(resource, variant, f"torch refuses: {refused}")
-    _, way, n, load = max(tried, key=lambda candidate: candidate[0])
+    rate, way, n, load = max(tried, key=lambda candidate: candidate[0])
+    if rate < effort.least:
+        reached = show(rate, f"{resource.unit}/s")
+        return Absent(resource, variant, f"torch only has a slow fallback, {reached}")
     return ceiling(
         resource,
         variant,
@@ -154,7 +145,7 @@ def _onednn(torch: Any, dtype: Any, n: int) -> Callable[[], object]:
 _WAYS: Mapping[str, Callable[[Any, Any, int], Callable[[], object]]] = {
     "torch.mm": _mm,
     "torch._int_mm": _int_mm,
-    "linear in oneDNN's layout": _onednn,
+    _ONEDNN: _onednn,
 }
 
 
