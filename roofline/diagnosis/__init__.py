@@ -24,7 +24,7 @@ __all__ = ["ADVICE", "SANITY", "Finding", "diagnose"]
 def diagnose(program: Program) -> tuple[Finding, ...]:
     """Every finding that holds: doubts first, then advice by what it could save."""
     doubts = [finding for rule in SANITY for finding in rule(program)]
-    in_doubt = {finding.item for finding in doubts if finding.item}
+    in_doubt = {name for f in doubts for name in (f.item, *f.items) if name}
     busy_s = program.whole.busy_s
     doubt_s = sum(finding.doubt_s or 0.0 for finding in doubts)
     silent = bool(busy_s) and doubt_s > IN_DOUBT * (busy_s or 0.0)

@@ -8,7 +8,7 @@ class Finding:
     """One claim, the numbers behind it, the next thing to try, and what would refute it."""
 
     code: str  # "RF101"; its page is docs/findings/RF101.md
-    item: str  # the line it speaks of; "" is the whole program
+    item: str  # the line it speaks of; "" is the whole program or several lines
     claim: str
     evidence: tuple[str, ...]
     next_step: str
@@ -16,6 +16,7 @@ class Finding:
     saves_s: float | None = None  # a step, at most; None is not known
     now_s: float | None = None  # a step's measured time of what the advice would change
     then_s: tuple[float, float] | None = None  # the same afterwards, least and most, by the model
+    items: tuple[str, ...] = ()  # the lines, where it speaks of several
     doubt_s: float | None = (
         None  # of a sanity finding: a step's measured time that it puts in doubt
     )

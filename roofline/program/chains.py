@@ -6,6 +6,7 @@ Free calls (views) do not break it; everything else does, what is unaccounted in
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from roofline import ops
@@ -47,7 +48,7 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
     known: dict[tuple[tuple[int, int], ...], Sequence[Link]] = {}
     found: dict[tuple[object, ...], Alike] = {}
     runs = _streaming(_rows(run, events, recorded, last_read), placed)
-    for calls in runs if recorded else (part for calls in runs for part in _repeats(calls)):
+    for calls in runs if recorded else chain.from_iterable(map(_repeats, runs)):
         pattern = tuple((call.signature, call.level) for call in calls)
         if recorded:
             links = _linked(calls, placed, recorded)

@@ -82,10 +82,12 @@ def _recounted(signature: Signature) -> Signature:
     if signature.call is None:
         ledger = signature.ledger or unknown(signature.name)
         return Signature(name=signature.name, ledger=ledger, executed=signature.executed)
+    # What no rule knows may have come with a count of its own, such as a compiled kernel's bytes.
+    known = signature.call.op in ops.BY_OP or signature.ledger is None
     return Signature(
         name=signature.name,
         call=signature.call,
-        ledger=ops.account(signature.call),
+        ledger=ops.account(signature.call) if known else signature.ledger,
         executed=ops.executed(signature.call) or signature.executed,
     )
 

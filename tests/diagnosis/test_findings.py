@@ -282,3 +282,19 @@ def test_measured_interval_of_the_ceiling_is_considered():
 def test_streaming_operators_have_rules():
     assert set(ops.BY_OP) >= ops.STREAMING
     assert "aten::mm" not in ops.STREAMING
+
+
+def test_several_that_fit_a_cache_without_a_ceiling_are_one_finding():
+    """8 MB of relu fit a 50 MB L2; two sizes, each at more than DRAM allows."""
+    l2 = Fact(name="l2_capacity", value=50_000_000, unit="B", provenance=MEASURED)
+    no_l2 = tuple(c for c in device().ceilings if c.resource.name != "l2")
+    toy = replace(device(), facts=(l2,), ceilings=no_l2)
+    half = call("aten::relu", tensor(500, 1000), out=tensor(500, 1000))
+    program = read(Script().add(RELU, 400).add(half, 200).end_step().run(on=toy))
+    finding = only(program, "RF001")
+
+    assert (
+        "2 operators ran above the dram roof with data that fits the 47.68 MiB L2" in finding.claim
+    )
+    assert finding.items == ("aten::relu",)
+    assert codes(program) == ["RF001"]
