@@ -1,6 +1,7 @@
 """What a trace says of itself: its device, versions and rank."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +9,8 @@ from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.format import Options
+from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.stream import Reader
 
 _VERSIONS = {
     "cuda_driver_version": "cuda driver", "cuda_runtime_version": "cuda runtime",
@@ -15,18 +18,24 @@ _VERSIONS = {
     "hip_runtime_version": "hip runtime", "roctracer_version": "roctracer",
     "schemaVersion": "trace schema",
 }  # fmt: skip
+_PRIVATE = {"username": "user", "host_name": "host", "traceName": "trace file"}
+_RANK = re.compile(r"rank[-_.]?(\d{1,6})", re.IGNORECASE)
 
 
 def device(
-    about: Mapping[str, Any], used: int, options: Options, warnings: list[str]
+    about: Mapping[str, Any], used: int | None, options: Options, warnings: list[str]
 ) -> Device | None:
-    """The device that the trace ran on, number `used` of those it lists, or that the user names."""
+    """The device that the trace ran on, or that the user names.
+
+    `used` is the number, in the trace's own list, of the device that worked; None when none did:
+    then the processor did, which a trace does not name.
+    """
     if options.device is not None:
         return resolve(options.device)
-    name = device_name(about, used)
+    name = "" if used is None else device_name(about, used)
     if not name:
-        where = "the GPU" if about.get("deviceProperties") else "the processor"
-        warnings.append(f"the trace does not name {where} it ran on; --device NAME does")
+        what = "processor" if used is None else "GPU"
+        warnings.append(f"the trace does not name the {what} it ran on; --device NAME does")
         return None
     try:
         return resolve(name)
@@ -44,19 +53,35 @@ def device_name(about: Mapping[str, Any], used: int) -> str:
     return found if isinstance(found, str) else ""
 
 
-def versions(about: Mapping[str, Any]) -> dict[str, str]:
-    """Versions of what recorded it, and the rank where the trace knows one."""
+def versions(about: Mapping[str, Any], name: str, options: Options) -> dict[str, str]:
+    """Versions of what recorded it, and the rank; who and where only when the user asks."""
     found = {
-        name: str(about[key])
-        for key, name in _VERSIONS.items()
+        word: str(about[key])
+        for key, word in (_VERSIONS | (_PRIVATE if options.keep_private else {})).items()
         if isinstance(about.get(key), (int, float, str))
     }
     world = about.get("distributedInfo")
-    if isinstance(world, dict) and isinstance(world.get("rank"), int):
-        found["rank"] = str(world["rank"])
-        if isinstance(world.get("world_size"), int):
-            found["world size"] = str(world["world_size"])
+    world = world if isinstance(world, dict) else {}
+    rank = world.get("rank")
+    if rank is None and (named := _RANK.search(name)):
+        rank = int(named[1])  # the trace itself does not know
+    for word, value in (("rank", rank), ("world size", world.get("world_size"))):
+        if type(value) is int:
+            found[word] = str(value)
     return found
+
+
+def nothing(columns: Columns, reader: Reader) -> str:
+    """What a trace without operators and kernels looks like, to follow its name."""
+    held = dict(columns.skipped) | ({"Python frames": columns.frames} if columns.frames else {})
+    launches = len(columns.spans)
+    if launches:
+        held["launches and annotations"] = launches
+    if not held:
+        lost = reader.lost and f", and {reader.lost} that cannot be read"
+        return f"holds no trace event with a duration{lost or ''}"
+    some = ", ".join(f"{count} of {kind or 'no category'}" for kind, count in held.items())
+    return f"holds no operator and no kernel of a PyTorch profiler, only {some}"
 
 
 def recorded_at(about: Mapping[str, Any], first_us: float | None) -> str:
@@ -67,9 +92,3 @@ def recorded_at(about: Mapping[str, Any], first_us: float | None) -> str:
     if not 1.2e9 < seconds < 1e10:  # a counter since the machine started, not a date
         return ""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def flags(about: Mapping[str, Any]) -> Sequence[str]:
-    """The recorder's switches that were on."""
-    names = ("record_shapes", "with_flops", "with_modules", "with_stack", "profile_memory")
-    return [name for name in names if about.get(name)]

@@ -7,11 +7,14 @@ as a tensor without dimensions).
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
 
-from roofline.call import Argument, Call, Tensor
+from roofline.call import DTYPE_BYTES, Argument, Call, Math, Tensor
+from roofline.ops.shapes import kind
 
 # c10's names of element types, as typeMetaToString writes them.
 DTYPES = {
@@ -26,6 +29,13 @@ DTYPES = {
     "c10::complex<c10::Half>": "complex32", "c10::complex<float>": "complex64",
     "c10::complex<double>": "complex128",
 }  # fmt: skip
+UNKNOWN = "unknown"  # the type of a tensor that the trace does not say
+_OF_NUMBERS = {"fp64": "fp32", "int64": "int64"}  # as a number is recorded -> as it promotes
+_TAKE_NUMBERS = frozenset({
+    "add", "sub", "rsub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow",
+    "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum", "where", "atan2", "xlogy",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor",
+})  # fmt: skip
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _FRACTION = re.compile(r"[.eE]")
 _WORDS: dict[str, bool | str | None] = {
@@ -44,9 +54,14 @@ def call(
     types: bytes,
     strides: bytes,
     values: bytes,
-    device: Literal["cpu", "cuda"],
+    device: Literal["cpu", "cuda"] = "cpu",
+    math: Math = "ieee",
+    in_lists: Mapping[tuple[int, ...], str] = MappingProxyType({}),
 ) -> Call:
-    """The call that was recorded; `Unreadable` when it cannot be told."""
+    """The call that was recorded; `Unreadable` when it cannot be told.
+
+    `in_lists` has the types of tensors inside lists, by shape.
+    """
     shapes = _list(dims)
     kinds = _list(types)
     steps = _list(strides)
@@ -57,29 +72,53 @@ def call(
         raise Unreadable("the trace holds shapes but no types")
     count = max(len(shapes), len(texts), len(kinds))
     args = tuple(
-        _argument(_at(shapes, i), _at(kinds, i), _at(steps, i), _at(texts, i)) for i in range(count)
+        _argument(_at(shapes, i), _at(kinds, i), _at(steps, i), _at(texts, i), in_lists)
+        for i in range(count)
     )
-    return Call(op=name, args=args, device=device)
+    return Call(op=name, args=_numbers(name, args), device=device, math=math)
 
 
-def _argument(shape: Any, kind: Any, steps: Any, text: Any) -> Argument:
-    if kind in DTYPES:
-        return _tensor(shape, DTYPES[kind], steps)
-    if kind in ("TensorList", "OptionalTensorList"):
-        return tuple(_tensor(s, "unknown", t) for s, t in _pairs(shape, steps))
-    if kind in ("", None, "Scalar", "ScalarList") or not isinstance(kind, str):
+def _argument(
+    shape: Any, name: Any, steps: Any, text: Any, in_lists: Mapping[tuple[int, ...], str]
+) -> Argument:
+    if name in DTYPES:
+        return _tensor(shape, DTYPES[name], steps)
+    if name in ("TensorList", "OptionalTensorList"):
+        return tuple(
+            _tensor(s, in_lists.get(_sizes(s), UNKNOWN), t) for s, t in _pairs(shape, steps)
+        )
+    if name in ("", None, "Scalar", "ScalarList") or not isinstance(name, str):
         if isinstance(shape, list) and shape and all(isinstance(s, int) for s in shape):
-            return _tensor(shape, "unknown", steps)
+            return _tensor(shape, UNKNOWN, steps)
         return value(text)
     # A tensor of a type without a name here, or something else with one ("GenericList").
-    return _tensor(shape, kind, steps) if shape else value(text)
+    return _tensor(shape, name, steps) if shape else value(text)
+
+
+def _numbers(name: str, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """Plain numbers that show as tensors of no dimension: not recorded, unless they widen the rest.
+
+    A Python number takes part as fp64 or int64 of no dimension.  It moves no bytes, and decides the
+    type of the result only where its kind is above that of the tensors: a float as fp32 does.
+    """
+    if name.removeprefix("aten::").rstrip("_") not in _TAKE_NUMBERS:
+        return args
+    tensors = [a for a in args if isinstance(a, Tensor) and a.dtype in DTYPE_BYTES]
+    others = [kind(t.dtype) for t in tensors if t.shape or t.dtype not in _OF_NUMBERS]
+    if not others:
+        return args
+    return tuple(
+        a
+        if not isinstance(a, Tensor) or a.shape or a.dtype not in _OF_NUMBERS
+        else None
+        if kind(a.dtype) <= max(others)
+        else Tensor((), _OF_NUMBERS[a.dtype], ())
+        for a in args
+    )
 
 
 def _tensor(shape: Any, dtype: str, steps: Any) -> Tensor:
     sizes = _sizes(shape)
-    if not sizes and dtype == "fp64":
-        # A plain number in an expression: it takes part in promotion as the default type does.
-        return Tensor((), "fp32", ())
     stepped = _sizes(steps) if steps is not None else ()
     return Tensor(sizes, dtype, stepped if len(stepped) == len(sizes) else None)
 

@@ -7,7 +7,7 @@ from itertools import compress
 
 from roofline.importers.kineto import rows as row
 from roofline.importers.kineto.columns import COPY, LAUNCH, NONE, Columns
-from roofline.importers.kineto.join import ON_DEVICE, Joined
+from roofline.importers.kineto.join import ON_DEVICE, TF32, Joined
 from roofline.importers.kineto.nesting import Nested
 from roofline.importers.kineto.rows import Block
 from roofline.importers.kineto.signatures import Signatures
@@ -47,11 +47,13 @@ class Assembly:
         )
 
     def _operators(self, rows: Sequence[int]) -> Block:
-        spans, free = self.columns.spans, self.signatures.free
-        signature = array("i", [self.signatures.of_call(spans.key[at]) for at in rows])
+        spans, free, of_call = self.columns.spans, self.signatures.free, self.signatures.of_call
+        did = self.joined.did
+        signature = array(
+            "i", [of_call(spans.key[at], "tf32" if did[at] & TF32 else "ieee") for at in rows]
+        )
         kind = array("b", [row.OP]) * len(rows)
         if len(self.activities.start):
-            did = self.joined.did
             for number, at in enumerate(rows):
                 # What started nothing on the device, and is no mere view, worked on the host.
                 if not did[at] & ON_DEVICE and (did[at] or not free(signature[number])):
@@ -129,4 +131,4 @@ class Assembly:
 
     def _unlaunched(self, start: int) -> int:
         """The step of something whose launch is not in the trace: none, where launches are."""
-        return NONE if self.joined.launches else self.cut.of(start)
+        return NONE if self.joined.matched else self.cut.of(start)

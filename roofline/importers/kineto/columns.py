@@ -8,14 +8,14 @@ Times are kept as microseconds since the first event, where a float holds every 
 from array import array
 from collections.abc import Hashable, Iterable
 from decimal import Decimal, InvalidOperation
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 from msgspec import Raw
 
 from roofline.importers.kineto.event import Args, Event, number, whole
 
-OP, LAUNCH, RANGE, KERNEL, COPY, PYTHON = range(6)
+OP, LAUNCH, RANGE, KERNEL, COPY, PYTHON, OVERHEAD = range(7)
 # Categories of every dialect, 2021 to today.
 CATEGORIES = {
     "cpu_op": OP, "Operator": OP, "operator": OP,
@@ -23,7 +23,7 @@ CATEGORIES = {
     "gpu_memcpy": COPY, "gpu_memset": COPY, "Memcpy": COPY, "Memset": COPY,
     "cuda_runtime": LAUNCH, "cuda_driver": LAUNCH, "Runtime": LAUNCH, "hip_runtime": LAUNCH,
     "xpu_runtime": LAUNCH, "privateuse1_runtime": LAUNCH,
-    "user_annotation": RANGE, "python_function": PYTHON,
+    "user_annotation": RANGE, "python_function": PYTHON, "overhead": OVERHEAD,
 }  # fmt: skip
 MODULE = "nn.Module: "
 NONE = -1
@@ -84,11 +84,14 @@ class Columns:
     def __init__(self) -> None:
         self.spans = Spans()
         self.activities = Activities()
-        self.calls = Numbers()  # (name, dims, types, strides, values, backend) of operators
+        self.calls = Numbers()  # (name, dims, types, strides, values, compiled) of operators
         self.names = Numbers()  # of launches and ranges
         self.kernels = Numbers()  # (name, grid, block, registers, ...) of kernels and copies
         self.threads = Numbers()  # (pid, tid) as text
+        self.copied: dict[int, int] = {}  # correlation -> bytes that the launch of a copy names
+        self.overhead: list[tuple[float, float]] = []  # start and duration of the profiler's work
         self.skipped: dict[str, int] = {}  # category -> events that are not read
+        self.frames = 0  # Python frames, which are not read
         self.untimed = 0  # events without a usable start
         self.negative = 0  # durations below zero or not a number
         self.first_us: int | None = None  # the moment times count from, as the trace writes it
@@ -105,10 +108,14 @@ class Columns:
                 continue
             if kind <= RANGE:
                 span(event, kind)
-            elif kind != PYTHON:
+            elif kind <= COPY:
                 activity(event, kind)
+            elif kind == OVERHEAD:
+                self._overhead(event)
             elif event.name.startswith(MODULE):
                 span(event, RANGE)
+            else:
+                self.frames += 1
 
     def _span(self, event: Event, kind: int) -> None:
         start = self._start(event.ts)
@@ -119,13 +126,15 @@ class Columns:
         if kind == OP:
             text = (
                 event.name, bytes(args.dims or args.dims_old), bytes(args.types),
-                bytes(args.strides), bytes(args.values), bytes(args.backend),
+                bytes(args.strides), bytes(args.values), _compiled(args) if args.backend else b"",
             )  # fmt: skip
             key = self.calls.of.setdefault(text, len(self.calls.of))
             link = args.sequence
         else:
             key = self.names.of.setdefault(event.name, len(self.names.of))
             link = args.correlation
+            if (size := args.bytes or args.size) is not None:
+                self.copied[_id(link)] = _id(size)
         place = (event.pid, event.tid)
         thread = self._thread_of.get(place)
         spans = self.spans
@@ -147,6 +156,8 @@ class Columns:
             args.blocks_per_sm, args.warps_per_sm, args.occupancy, args.bytes,
         )  # fmt: skip
         external = args.external if args.external is not None else args.external_old
+        if kind == COPY and args.bytes is None and (size := self.copied.get(_id(args.correlation))):
+            text = (*text[:-1], size)
         activities = self.activities
         activities.kind.append(kind)
         activities.start.append(start)
@@ -156,6 +167,11 @@ class Columns:
         activities.external.append(_id(external))
         activities.stream.append(_id(args.stream if args.stream is not None else event.tid))
         activities.device.append(_id(args.device if args.device is not None else event.pid))
+
+    def _overhead(self, event: Event) -> None:
+        start, duration = self._start(event.ts), self._duration(event.dur)
+        if start is not None and not isnan(duration):
+            self.overhead.append((start, duration))
 
     def _start(self, ts: Any) -> float | None:
         """Microseconds since the first event; None when there is no usable time."""
@@ -185,6 +201,13 @@ class Columns:
         # Some dialects write the same thread as text here and as a number there.
         found = self._thread_of[place] = self.threads.number(f"{place[0]} {place[1]}")
         return found
+
+
+def _compiled(args: Args) -> bytes:
+    """How a compiled kernel was built, as one text."""
+    parts = {b"warps": args.warps, b"stages": args.stages, b"constants": args.constants}
+    said = [name + b"=" + bytes(raw).strip(b'"') for name, raw in parts.items() if raw]
+    return b" ".join([bytes(args.backend).strip(b'"'), *said])
 
 
 def _id(value: Any) -> int:

@@ -1,20 +1,23 @@
-"""Columns of a trace -> the events, signatures and steps of a run."""
+"""Columns of a trace -> the events, signatures, steps and gaps of a run."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from roofline.importers.kineto import notes
 from roofline.importers.kineto.assemble import Assembly
 from roofline.importers.kineto.columns import OP, Columns, Numbers
 from roofline.importers.kineto.configuration import configuration
-from roofline.importers.kineto.join import Joined, join
+from roofline.importers.kineto.doubt import doubted
+from roofline.importers.kineto.join import join
 from roofline.importers.kineto.nesting import Nested, Walk, settle
+from roofline.importers.kineto.overhead import set_apart
 from roofline.importers.kineto.rows import Words, table
 from roofline.importers.kineto.signatures import Signatures
-from roofline.importers.kineto.steps import Cut, Window, cut, measured
+from roofline.importers.kineto.steps import Cut, Window, cut, measured, used
 from roofline.importers.kineto.times import Times, in_order, times
-from roofline.runfile import Signature, Step
+from roofline.runfile import Gap, Signature, Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,15 +30,16 @@ class Converted:
     events: "pa.Table"
     signatures: tuple[Signature, ...]
     steps: tuple[Step, ...]
+    gaps: tuple[Gap, ...]
+    warnings: tuple[str, ...]
     how: str  # the steps were found, in words
-    joined: Joined
-    unreadable: dict[str, list[str]]  # why -> operators whose calls cannot be described
-    device: int  # the device that most of the work ran on
+    device: int | None  # the device that most of the work ran on; None: nothing ran on one
 
 
 def convert(columns: Columns) -> Converted:
     """Join, account, and put into rows."""
-    spans, ran = times(columns.spans), times(columns.activities)
+    spans = times(columns.spans)
+    ran, doubt = doubted(columns.activities, times(columns.activities))
     walk = Walk(columns, spans.end, frozenset(columns.activities.correlation))
     nested = walk.go(in_order(columns.spans, spans), spans.start)
     joined = join(columns, nested)
@@ -49,30 +53,40 @@ def convert(columns: Columns) -> Converted:
         spans=spans, activities=ran, thread=thread, origin=origin,
     ).blocks()  # fmt: skip
     counters = [configuration(kernel) for kernel in columns.kernels.values()]
-    devices = Counter(columns.activities.device).most_common(1)
+    steps = measured(division, max(ran.end, default=division.ends[-1]), origin)
     return Converted(
         events=table(blocks, Words(nested.modules.values(), names, counters)),
         signatures=tuple(signatures.made),
-        steps=measured(division, max(ran.end, default=division.ends[-1]), origin),
+        steps=set_apart(steps, _overhead(columns), ran, origin),
+        gaps=tuple(notes.gaps(columns, joined, ran)),
+        warnings=(
+            *notes.of_times(doubt),
+            *notes.of_content(columns, joined, signatures.unreadable, signatures.listed),
+        ),
         how=division.how,
-        joined=joined,
-        unreadable=signatures.unreadable,
-        device=devices[0][0] if devices else 0,
+        device=next((at for at, _ in Counter(columns.activities.device).most_common(1)), None),
     )
 
 
-def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
-    """Steps from the annotations; the whole is from the first operator or kernel to the last."""
-    working = [row for row, counted in enumerate(nested.counted) if counted]
-    starts = [spans.start[row] for row in working] + list(ran.start)
-    ends = [spans.end[row] for row in working] + list(ran.end)
-    whole = (min(starts, default=0), max(ends, default=0) + 1, "")
+def _overhead(columns: Columns) -> list[tuple[int, int]]:
+    return [(round(start * 1000), round((start + us) * 1000)) for start, us in columns.overhead]
 
+
+def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
+    """Steps from the annotations in which something began; else the whole, from the first operator
+    or kernel to the last.
+    """
+    working = [row for row, counted in enumerate(nested.counted) if counted]
+    begun = [spans.start[row] for row in working] or list(ran.start)
+    first = min(min(begun), min(ran.start, default=begun[0]))
+    last = max(max((spans.end[row] for row in working), default=first), max(ran.end, default=first))
+    whole = (first, last + 1, "")
     names = [columns.names.values(), [call[0] for call in columns.calls.values()]]
     of, key = columns.spans.kind, columns.spans.key
 
     def windows(rows: Sequence[int]) -> list[Window]:
-        return [(spans.start[r], spans.end[r], names[of[r] == OP][key[r]]) for r in rows]
+        found = [(spans.start[r], spans.end[r], names[of[r] == OP][key[r]]) for r in rows]
+        return used(found, begun)
 
     return cut(windows(nested.steps), windows(nested.optimizers), whole)
 

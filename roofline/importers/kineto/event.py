@@ -22,9 +22,13 @@ class Args(Struct, gc=False):
     strides: Raw = field(name="Input Strides", default=_NOTHING)
     values: Raw = field(name="Concrete Inputs", default=_NOTHING)
     backend: Raw = field(name="kernel_backend", default=_NOTHING)  # "triton"
+    warps: Raw = field(name="num_warps", default=_NOTHING)
+    stages: Raw = field(name="num_stages", default=_NOTHING)
+    constants: Raw = field(name="kernel_kwargs", default=_NOTHING)  # "XBLOCK=2,R0_BLOCK=2048"
     device: Number = None
     stream: Number = None
     bytes: Number = None
+    size: Number = None  # bytes of a copy, in some HIP launches
     grid: Raw = _NOTHING
     block: Raw = _NOTHING
     registers: Number = field(name="registers per thread", default=None)

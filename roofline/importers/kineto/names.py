@@ -19,6 +19,9 @@ _STEP = re.compile(r"ProfilerStep\s?#?\s?\d+")
 _COMPILED = re.compile(r"triton_|cpp_fused|graph_\d+_cpp_")
 GRAPH = re.compile(r"(?:cuda|cu|hip)Graph(?:Exec)?Launch")
 
+# Operators of other libraries that do what one of PyTorch's does, with the same arguments.
+SAME: dict[str, str] = {"vllm::rocm_unquantized_gemm": "aten::linear"}
+
 # An operator whose own name covers two: one that runs, and one that only calls another.
 CALLS = {"aten::max": "aten::maximum", "aten::min": "aten::minimum"}
 

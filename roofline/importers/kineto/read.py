@@ -1,7 +1,8 @@
 """One trace file -> a run, with everything that was repaired, skipped or is missing said in it."""
 
+from roofline.errors import BadInput
 from roofline.importers.format import Options, Source
-from roofline.importers.kineto import about
+from roofline.importers.kineto import about, notes
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.convert import convert
 from roofline.importers.kineto.stream import Reader
@@ -13,21 +14,23 @@ def read(source: Source, options: Options) -> Run:
     columns, reader = Columns(), Reader(source)
     for batch in reader.batches():
         columns.add(batch)
-    warnings: list[str] = []
+    if not len(columns.activities) and not columns.calls.of:
+        raise BadInput(f"{source.name} {about.nothing(columns, reader)}")
     made = convert(columns)
+    warnings = [*notes.of_file(reader, columns), *made.warnings]
     device = about.device(reader.about, made.device, options, warnings)
     return Run(
         recorder=Recorder(
             tool="PyTorch profiler",
             program=source.name,
             recorded_at=about.recorded_at(reader.about, columns.first_us),
-            versions=about.versions(reader.about),
+            versions=about.versions(reader.about, source.name, options),
             timer=f"device activities and operators as the profiler timed them; {made.how}",
             warnings=tuple(warnings),
         ),
         device=device,
         signatures=made.signatures,
         steps=made.steps,
-        gaps=(),
+        gaps=made.gaps,
         events=made.events,
     )

@@ -1,14 +1,19 @@
 """Distinct calls and kernels -> signatures of a run, each accounted for once."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from roofline import ops
+from roofline.call import Math
 from roofline.importers.kineto import copies
 from roofline.importers.kineto.arguments import Unreadable, call
 from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.compiled import compiled_kernel
 from roofline.importers.kineto.event import whole
+from roofline.importers.kineto.lists import types_by_shape
+from roofline.importers.kineto.names import SAME
+from roofline.importers.ncu.names import readable
 from roofline.runfile import Signature
 from roofline.work import Ledger, unknown
 
@@ -21,21 +26,27 @@ class Signatures:
 
     def __init__(self, columns: Columns, device: Device):
         self.made: list[Signature] = []
+        self.listed = 0  # distinct calls with a list of tensors, whose types were looked up
         self.unreadable: dict[str, list[str]] = {}  # why -> operators that cannot be described
         self._calls = columns.calls.values()
         self._kernels = columns.kernels.values()
         self._names = columns.names.values()
         self._device = device
         self._index: dict[Hashable, int] = {}
+        self._shown: dict[str, str] = {}  # kernel as recorded -> as shown
+        self._in_lists: Mapping[tuple[int, ...], str] | None = None
 
-    def of_call(self, key: int) -> int:
+    def of_call(self, key: int, math: Math = "ieee") -> int:
         """The signature of an operator call."""
-        return self._number(("call", key), lambda: self._call(key))
+        return self._number(("call", key, math), lambda: self._call(key, math))
 
     def of_kernel(self, key: int, in_graph: bool) -> int:
         """The signature of a kernel: its work is known only through its operator."""
         name = self._kernels[key][0]
-        return self._number(("kernel", name, in_graph), lambda: _kernel(name, in_graph))
+        shown = self._shown.get(name)
+        if shown is None:
+            shown = self._shown[name] = readable(name)
+        return self._number(("kernel", shown, in_graph), lambda: _kernel(shown, in_graph))
 
     def of_copy(self, key: int) -> int:
         """The signature of a copy or memset."""
@@ -61,13 +72,22 @@ class Signatures:
             self.made.append(make())
         return at
 
-    def _call(self, key: int) -> Signature:
-        name, dims, types, strides, values, _ = self._calls[key]
+    def _call(self, key: int, math: Math) -> Signature:
+        name, dims, types, strides, values, compiled = self._calls[key]
+        if b"TensorList" in types:
+            self.listed += 1
+            if self._in_lists is None:
+                self._in_lists = types_by_shape(self._calls)
         try:
-            described = call(name, dims, types, strides, values, self._device)
+            described = call(
+                SAME.get(name, name), dims, types, strides, values,
+                self._device, math, self._in_lists or {},
+            )  # fmt: skip
         except Unreadable as why:
             self.unreadable.setdefault(str(why), []).append(name)
             return Signature(name=name, ledger=_unknown(name, f"not accounted for: {why}"))
+        if compiled:
+            return compiled_kernel(described, compiled.decode("utf-8", "replace"))
         return Signature(name=name, call=described, ledger=ops.account(described))
 
 

@@ -31,14 +31,23 @@ def cut(annotated: Sequence[Window], optimizer: Sequence[Window], whole: Window)
     there are several; else not at all.
     """
     if annotated:
-        windows = sorted({start: (start, end, name) for start, end, name in annotated}.values())
-        return _cut(windows, f"{len(windows)} steps, as the profiler's schedule marks them")
+        return _cut(annotated, f"{len(annotated)} steps, as the profiler's schedule marks them")
     ends = sorted({end for _, end, _ in optimizer})
     if len(ends) > 1:
         starts = [whole[0], *ends]
         windows = [(s, e, "") for s, e in zip(starts, ends, strict=False)]
         return _cut(windows, f"{len(ends)} steps, ending at each Optimizer.step")
     return _cut([whole], "one step: the trace marks none")
+
+
+def used(windows: Sequence[Window], begun: Sequence[int]) -> list[Window]:
+    """The windows in which something began: a recording may end just inside its last step."""
+    if not windows:
+        return []
+    windows = sorted({start: (start, end, name) for start, end, name in windows}.values())
+    found = _cut(windows, "")
+    busy = {found.of(time) for time in begun}
+    return [window for at, window in enumerate(windows) if at in busy]
 
 
 def _cut(windows: Sequence[Window], how: str) -> Cut:
