@@ -32,6 +32,7 @@ from roofline.ops import (
     movement,
     norm,
     optimizer,
+    own,
     padding,
     pointwise,
     pooling,
@@ -116,12 +117,31 @@ _FORMULAS: tuple[Callable[..., Ledger], ...] = (
 FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f in _FORMULAS}
 
 __all__ = [
-    "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "attention", "bmm",
+    "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "add_rule", "attention",
+    "bmm",
     "conv2d", "copy", "elementwise", "embedding", "executed", "formula", "gelu", "gemm", "gemv",
-    "layer_norm", "linear", "mean", "mul", "packed_gemm", "parameters", "relu", "rms_norm",
+    "known", "layer_norm", "linear", "mean", "mul", "packed_gemm", "parameters", "relu", "rms_norm",
     "saxpy", "silu",
     "softmax",
 ]  # fmt: skip
+
+
+def known(op: str) -> bool:
+    """Whether there is a rule for operator `op`, the library's or a user's."""
+    return op in BY_OP or op in own.RULES
+
+
+def add_rule(op: str) -> Callable[[own.Account], own.Account]:
+    """Account for an operator of one's own, in this process, by the function that follows.
+
+    The function takes a `roofline.call.Call` and returns a ledger; an operator can have one rule.
+    """
+
+    def add(function: own.Account) -> own.Account:
+        own.add(op, function, BY_OP)
+        return function
+
+    return add
 
 
 def account(call: Call) -> Ledger:
@@ -130,11 +150,11 @@ def account(call: Call) -> Ledger:
     An operator without a rule, and a call its rule cannot understand, is named in `unaccounted` and
     never counted as zero; in the second case the reason stands in `conventions`.
     """
-    rule = BY_OP.get(call.op)
-    if rule is None:
+    found = BY_OP.get(call.op) or own.RULES.get(call.op)
+    if found is None:
         return unknown(call.op)
     try:
-        return rule.account(call)
+        return found.account(call)
     except RooflineError as reason:
         return replace(unknown(call.op), conventions=(f"not accounted for: {reason}",))
 
@@ -145,12 +165,12 @@ def executed(call: Call) -> Ledger | None:
     Only lines that are known to differ stand in it, and None is "nothing known": whole tiles and
     scores computed again, lines fetched to be written, the rest of sectors read in part.
     """
-    rule = BY_OP.get(call.op)
-    if rule is None:
+    found = BY_OP.get(call.op) or own.RULES.get(call.op)
+    if found is None:
         return None
     try:
-        asked = rule.account(call)
-        arithmetic = None if rule.executed is None else rule.executed(call)
+        asked = found.account(call)
+        arithmetic = None if found.executed is None else found.executed(call)
     except RooflineError:
         return None  # `account` says why
     streamed = call.tensors if call.op in STREAMING or call.op in _COPIES else ()

@@ -12,16 +12,16 @@ VIEWS = (
     "view", "_unsafe_view", "_reshape_alias", "view_as", "expand", "expand_as",
     "t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "numpy_T", "mT", "mH",
     "adjoint",
-    "t_", "transpose_", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "flatten_dense_tensors",
+    "t_", "transpose_", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", 
     "slice", "select", "narrow", "diagonal", "as_strided", "as_strided_", "unfold", "alias",
     "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit", "unbind",
     "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "unflatten", "detach", "detach_",
-    "view_as_real", "view_as_complex", "real", "imag", "_conj", "conj", "resolve_conj",
-    "resolve_neg", "_neg_view", "_fw_primal", "_make_dual", "set_",
+    "view_as_real", "view_as_complex", "real", "imag", "_conj", "conj", 
+    "_neg_view", "_fw_primal", "_make_dual", "set_",
 )  # fmt: skip
 ALLOCATION = (
     "empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "empty_permuted",
-    "_efficientzerotensor", "resize_", "resize_as_", "lift", "lift_fresh", "lift_fresh_copy",
+    "_efficientzerotensor", "resize_", "resize_as_", "lift", "lift_fresh",
 )  # fmt: skip
 # The value of one element on its way to the host; the wait for it is time, not work.
 BOOKKEEPING = (

@@ -50,6 +50,14 @@ def cat(call: Call) -> Ledger:
     return _moved(parts, result(call, tuple(shape), parts[0].dtype))
 
 
+def flattened(call: Call) -> Ledger:
+    """aten::flatten_dense_tensors(tensors): every tensor read once, all written in one row."""
+    parts = arguments.tensors(call, 0)
+    if not parts:
+        raise Unaccountable(f"{call.op}: no tensors to join")
+    return _moved(list(parts), Tensor((sum(t.numel for t in parts),), parts[0].dtype))
+
+
 def stack(call: Call) -> Ledger:
     """aten::stack(tensors, dim): every tensor read once, all of them written once."""
     parts = arguments.tensors(call, 0)
@@ -177,6 +185,7 @@ RULES = (
         "t_copy",
         "detach_copy",
         "alias_copy",
+        "lift_fresh_copy",
         "squeeze_copy",
         "unsqueeze_copy",
         "_conj_physical",
@@ -192,11 +201,22 @@ RULES = (
         "_pad_packed_sequence",
     ),
     *named(packed_weights, "_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu"),
-    *named(maybe, "to", "reshape", "reshape_as", "contiguous", "flatten", "ravel"),
+    *named(
+        maybe,
+        "to",
+        "reshape",
+        "reshape_as",
+        "contiguous",
+        "flatten",
+        "ravel",
+        "resolve_conj",
+        "resolve_neg",
+    ),
     *named(repeat, "repeat", "repeat_interleave", "tile"),
     *named(to_copy, "_to_copy"),
     *named(copy_into, "copy_", "set_data"),
     *named(cat, "cat", "concat"),
+    *named(flattened, "flatten_dense_tensors"),
     *named(stack, "stack"),
 )
 FORMULAS = (copy,)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from roofline.call import Call, Tensor
-from roofline.ops import RULES, account
+from roofline.ops import RULES, account, free
 
 torch = pytest.importorskip("torch")
 nn, functional = torch.nn, torch.nn.functional
@@ -83,6 +83,31 @@ def test_every_rule_is_for_an_operator_that_exists():
     ours = {rule.op for rule in RULES if rule.op.startswith("aten::")}
 
     assert ours - known == set()
+
+
+def schemas(name):
+    """Every overload of an operator that is not an out= variant."""
+    found = [s for s in torch._C._jit_get_all_schemas() if s.name == f"aten::{name}"]
+    return [s for s in found if not any(a.is_out for a in s.arguments)]
+
+
+@pytest.mark.parametrize("name", free.VIEWS)
+def test_what_is_called_a_view_returns_its_input(name):
+    """PyTorch's own schema says that the result shares memory; three views do not say it."""
+    unmarked = {"_unsafe_view", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"}
+
+    assert name in unmarked or any(r.alias_info for s in schemas(name) for r in s.returns)
+
+
+@pytest.mark.parametrize("name", free.BOOKKEEPING)
+def test_what_is_called_bookkeeping_makes_no_tensor(name):
+    """It returns numbers, or parts that a tensor already has, or wraps tensors without a copy."""
+    wraps = {"_sparse_coo_tensor_with_dims_and_tensors", "_sparse_coo_tensor_unsafe",
+             "_sparse_compressed_tensor_unsafe", "_nested_get_offsets", "_nested_get_lengths",
+             "_nested_get_jagged_dummy", "_nested_tensor_size"}  # fmt: skip
+    returned = [r for s in schemas(name) for r in s.returns if "Tensor" in str(r.type)]
+
+    assert name in wraps or all(r.alias_info for r in returned)
 
 
 class Block(nn.Module):
