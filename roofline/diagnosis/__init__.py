@@ -7,6 +7,7 @@ doubt it silences the advice on the whole program too.
 from collections.abc import Callable, Iterator
 
 from roofline.diagnosis.compute import far_below
+from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
 from roofline.diagnosis.overhead import overhead_bound
 from roofline.diagnosis.rule import Finding
@@ -15,7 +16,14 @@ from roofline.program import Program
 
 Rule = Callable[[Program], Iterator[Finding]]
 SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger)
-ADVICE: tuple[Rule, ...] = (excess_passes, overhead_bound, far_below, fresh_memory, at_the_roof)
+ADVICE: tuple[Rule, ...] = (
+    excess_passes,
+    overhead_bound,
+    far_below,
+    fresh_memory,
+    from_counters,
+    at_the_roof,
+)
 IN_DOUBT = 0.2  # of busy time
 
 __all__ = ["ADVICE", "SANITY", "Finding", "diagnose"]
@@ -32,7 +40,7 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
         finding
         for rule in ADVICE
         for finding in rule(program)
-        if finding.item not in in_doubt and not (silent and not finding.item)
+        if finding.item not in in_doubt and not (silent and not finding.item and not finding.items)
     ]
     advice.sort(key=lambda finding: finding.saves_s or 0.0, reverse=True)
     return (*doubts, *advice)

@@ -1,0 +1,133 @@
+"""Findings from counters: each has one launch that must fire and a near miss that must not."""
+
+import pytest
+
+from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32, Ceiling, Device
+from roofline.diagnosis import diagnose
+from roofline.program import read
+from roofline.runfile import Event, Run, Signature, Step, table
+from tests.roofs import STATED
+from tests.runs import RECORDER
+
+CARD = Device(
+    id="card", name="Card", kind="gpu",
+    ceilings=tuple(
+        Ceiling(resource=r, rate=rate, provenance=STATED)
+        for r, rate in ((DRAM, 1e12), (SHARED, 10e12), (VECTOR_FP32, 10e12), (TENSOR_TF32, 80e12))
+    ),
+)  # fmt: skip
+# A launch of 1 ms that moves 500 MB over DRAM: half of its roof of 1 TB/s.
+PLAIN = {
+    "dram__bytes_read.sum": 400e6,
+    "dram__bytes_write.sum": 100e6,
+    "launch__grid_size": 1320.0,
+    "launch__waves_per_multiprocessor": 10.0,
+    "launch__sm_count": 132.0,
+    "launch__registers_per_thread": 32.0,
+    "launch__occupancy_limit_registers": 16.0,
+    "launch__occupancy_limit_shared_mem": 16.0,
+    "launch__occupancy_limit_warps": 8.0,
+    "sm__warps_active.avg.pct_of_peak_sustained_active": 90.0,
+    "sm__maximum_warps_per_active_cycle_pct": 100.0,
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": 32.0,
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio": 32.0,
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 4000.0,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 1000.0,
+    "derived__local_spilling_requests": 0.0,
+}
+
+
+def found(changes, us=1000.0, names=("kernel<float>",)):
+    events = [
+        Event(signature=at, kind="kernel", step=0, start_ns=at * int(us * 1000),
+              duration_ns=int(us * 1000), counters=PLAIN | changes)
+        for at, _ in enumerate(names)
+    ]  # fmt: skip
+    run = Run(
+        recorder=RECORDER, device=CARD, signatures=tuple(Signature(name=name) for name in names),
+        steps=(Step(start_ns=0, duration_ns=int(us * 1000) * len(names)),), gaps=(),
+        events=table(events),
+    )  # fmt: skip
+    return {f.code: f for f in diagnose(read(run)) if f.code.startswith("RF4")}
+
+
+def test_a_plain_launch_has_none_of_them():
+    assert found({}) == {}
+
+
+FIRES = [
+    # code, counters that make it fire, counters that nearly do
+    ("RF401",
+     {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": 4.0,
+      "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 32000.0},
+     {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": 25.0}),
+    ("RF402", {"launch__waves_per_multiprocessor": 0.5}, {"launch__waves_per_multiprocessor": 1.0}),
+    ("RF403",
+     {"launch__waves_per_multiprocessor": 1.04},  # 300 blocks of 288 a wave: 52 %
+     {"launch__waves_per_multiprocessor": 1.7}),  # 85 %
+    ("RF404",
+     {"sm__warps_active.avg.pct_of_peak_sustained_active": 20.0,
+      "sm__maximum_warps_per_active_cycle_pct": 25.0, "launch__occupancy_limit_registers": 2.0},
+     {"sm__warps_active.avg.pct_of_peak_sustained_active": 55.0}),
+    ("RF405", {"derived__local_spilling_requests": 1e6}, {}),
+    ("RF407",
+     {"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active": 90.0},
+     {"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active": 40.0}),
+    ("RF408",
+     {"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 90.0},
+     {"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 40.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "sick", "near_miss"), FIRES, ids=[row[0] for row in FIRES])
+def test_it_fires_and_the_near_miss_does_not(code, sick, near_miss):
+    assert list(found(sick)) == [code]
+    assert found(near_miss) == {}
+
+
+def test_a_tail_costs_what_the_empty_slots_cost():
+    """1.04 of 2 waves: 52 % of the slots work, so at most 48 % of 1 ms is to win."""
+    finding = found({"launch__waves_per_multiprocessor": 1.04})["RF403"]
+
+    assert "52% of the slots work" in finding.claim
+    assert finding.saves_s == pytest.approx(0.48e-3)
+
+
+def test_stride_costs_what_the_unused_bytes_cost():
+    """4 of 32 B are used: an eighth of the time would do."""
+    finding = found(FIRES[0][1])["RF401"]
+
+    assert "uses 4 of every 32 B" in finding.claim
+    assert finding.then_s == (pytest.approx(0.125e-3), pytest.approx(1e-3))
+
+
+def test_the_limiter_is_named():
+    finding = found(FIRES[3][1])["RF404"]
+
+    assert "limited by registers" in finding.claim
+    assert "registers allow 2 blocks an SM" in finding.evidence
+
+
+def test_on_its_roof_nothing_else_limits_it():
+    """500 MB in 0.55 ms: 91 % of 1 TB/s."""
+    assert found({"launch__waves_per_multiprocessor": 1.04}, us=550.0) == {}
+
+
+def test_bank_conflicts():
+    """2 GB moved by shared memory of which 0.25 GB are useful: 12 %."""
+    sick = {
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 1e7,
+        "sm__sass_data_bytes_mem_shared.sum": 0.25e9,
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 2e9 / 128,
+    }
+    assert "uses 12% of what shared memory moves" in found(sick)["RF406"].claim
+    assert found(sick | {"sm__sass_data_bytes_mem_shared.sum": 1.9e9}) == {}
+
+
+def test_one_cause_is_one_finding():
+    finding = found({"launch__waves_per_multiprocessor": 0.5}, names=("a<int>", "b<int>", "c<int>"))
+
+    assert finding["RF402"].claim.endswith("2 more kernels likewise")
+    assert set(finding["RF402"].items) == {"a<int>", "b<int>", "c<int>"}
+    # each could be at its roof of 0.5 ms at best
+    assert finding["RF402"].saves_s == pytest.approx(1.5e-3)
