@@ -43,8 +43,6 @@ def calibrate() -> Cost:
 
     Once a process.
     """
-    columns = Columns()
-    mode = Mode(columns, Book(), Modules(columns.modules))
     one, rows = torch.ones(1), torch.ones(4, 4)
     row = rows[0]
 
@@ -56,24 +54,47 @@ def calibrate() -> Cost:
     def mixture() -> None:
         functional.layer_norm(functional.linear(rows, rows, row)[0], (4,), row, row).sum()
 
-    without, within = _Samples(), _Samples()
-    first = len(columns)
-    for _ in range(_ROUNDS):
-        without.take(addition, mode)
-        with mode:
-            within.take(addition, mode)
-    inside = median(columns.duration[first:]) - median(without.wall)
+    added = _compare(addition)
+    inside = added.duration - added.bare
+    return Cost(inside, _compare(mixture).around - inside)
 
+
+@cache
+def around_backward() -> float:
+    """`Cost.around` of operators that the autograd engine calls, in nanoseconds.
+
+    Only for a process that went backward already: the first time starts the engine's threads,
+    after which some programs may not fork.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        leaf = torch.ones(4, requires_grad=True)
+        total = ((leaf * leaf).exp() * leaf).sum()
+        compared = _compare(lambda: torch.autograd.grad(total, leaf, retain_graph=True))
+    return compared.around - calibrate().inside
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The same work with and without the recorder, in nanoseconds."""
+
+    bare: float
+    duration: float  # as recorded, of one operator
+    around: float  # an operator's share of what is longer and not in the recorder's bookkeeping
+
+
+def _compare(work: Callable[[], object]) -> _Compared:
+    columns = Columns()
+    mode = Mode(columns, Book(), Modules(columns.modules))
     without, within = _Samples(), _Samples()
-    first = len(columns)
     for _ in range(_ROUNDS):
-        without.take(mixture, mode)
+        without.take(work, mode)
         with mode:
-            within.take(mixture, mode)
+            within.take(work, mode)
     mode.close()
-    calls = (len(columns) - first) / len(within.wall)
-    extra = median(within.wall) - median(without.wall) - median(within.kept)
-    return Cost(inside, extra / calls - inside)
+    calls = len(columns) / len(within.wall)
+    bare = median(without.wall)
+    extra = median(within.wall) - bare - median(within.kept)
+    return _Compared(bare, median(columns.duration), extra / calls)
 
 
 class _Samples:
@@ -83,7 +104,7 @@ class _Samples:
         self.wall: list[int] = []
         self.kept: list[int] = []
 
-    def take(self, work: Callable[[], None], mode: Mode) -> None:
+    def take(self, work: Callable[[], object], mode: Mode) -> None:
         for _ in range(_REPEATS):
             spent, start = mode.bookkeeping, perf_counter_ns()
             work()

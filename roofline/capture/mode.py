@@ -80,6 +80,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         self.on = True
         self.optimizing = 0  # Optimizer.step calls we are inside of
         self.bookkeeping = 0  # ns spent here and not in operators
+        self.ignored = 0  # calls that are no work but came by here
         self._busy = 0  # ns spent in operators
         self._columns = columns
         self._book = book
@@ -126,6 +127,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
                 return func(*args, **kwargs) if issubclass(kind, FakeTensor) else NotImplemented
         operator = self._operators.get(id(func)) or self._describe(func)
         if operator.ignored:
+            self.ignored += 1
             return func(*args, **kwargs)
         if operator.split:
             return self._parts(entered, func, args, kwargs)

@@ -36,8 +36,10 @@ def describe(func: Any) -> Operator:
         return _higher_order(func)
     schema = func._schema
     aliases = [r.alias_info for r in schema.returns]
+    ignored = schema.name.startswith(_MARKS)
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    own_kernel = any(has(func.name(), key) for key in ("CPU", "CUDA"))
+    # The dispatcher does not know operators of the prim namespace, and raises when asked.
+    own_kernel = not ignored and any(has(func.name(), key) for key in ("CPU", "CUDA"))
     return Operator(
         func=func,
         name=schema.name,
@@ -47,8 +49,8 @@ def describe(func: Any) -> Operator:
         is_view=schema.name in _UNMARKED_VIEWS
         or any(alias is not None and not alias.is_write for alias in aliases),
         shape_from_data=torch.Tag.dynamic_output_shape in func.tags,
-        split=has(func.name(), "CompositeImplicitAutograd") and not own_kernel,
-        ignored=schema.name.startswith(_MARKS),
+        split=not ignored and has(func.name(), "CompositeImplicitAutograd") and not own_kernel,
+        ignored=ignored,
     )
 
 

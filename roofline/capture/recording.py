@@ -17,8 +17,8 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 import roofline
-from roofline.capture.calibrate import Cost, calibrate
-from roofline.capture.columns import Columns
+from roofline.capture.calibrate import around_backward, calibrate
+from roofline.capture.columns import BACKWARD, Columns
 from roofline.capture.compiled import Regions
 from roofline.capture.frames import leave_alone
 from roofline.capture.mode import Book, Mode
@@ -56,7 +56,6 @@ class Recording:
         self._elsewhere = Elsewhere()
         self._ends: list[End] = []
         self._hooks: list[Any] = []
-        self._cost: Cost | None = None
         self._origin = 0
         self._entered = False
         self._stopped: End | None = None
@@ -64,7 +63,7 @@ class Recording:
 
     def __enter__(self) -> Self:
         """Start."""
-        self._cost = calibrate()
+        calibrate()  # now, so that its time is not the program's
         leave_alone(Recording._optimizer_begins)
         leave_alone(Recording._optimizer_ends)
         self._hooks = [
@@ -138,7 +137,7 @@ class Recording:
 
     def _now(self, name: str = "", *, asked: bool = False) -> End:
         spent = self._mode.bookkeeping + self._modules.bookkeeping
-        return End(perf_counter_ns(), spent, name, asked)
+        return End(perf_counter_ns(), spent, self._mode.ignored, name, asked)
 
     def _assemble(self) -> Run:
         recorded = Recorded(
@@ -146,7 +145,8 @@ class Recording:
             origin=self._origin,
             ends=self._ends,
             total=self._stopped or self._now(),
-            around=self._cost.around if self._cost is not None else 0.0,
+            around=calibrate().around,
+            around_backward=around_backward() if BACKWARD in self._columns.phase else 0.0,
         )
         division = cut(recorded, self._warmup)
         return Run(
@@ -159,7 +159,7 @@ class Recording:
         )
 
     def _recorder(self, how: str) -> Recorder:
-        assert self._cost is not None
+        cost = calibrate()
         broken = (f"the rule of {op} failed: {why}" for op, why in self._book.broken.items())
         return Recorder(
             tool=f"roofline {roofline.__version__}",
@@ -168,8 +168,8 @@ class Recording:
             versions={"torch": str(torch.__version__), "python": platform.python_version()},
             threads=torch.get_num_threads(),
             timer=f"wall clock around each operator below autograd; {how}",
-            overhead_s=self._cost.overhead_s,
-            shortest_s=self._cost.shortest_s,
+            overhead_s=cost.overhead_s,
+            shortest_s=cost.shortest_s,
             warnings=(*broken, *self._regions.warnings()),
         )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roofline.capture.columns import Columns
+from roofline.capture.columns import BACKWARD, Columns
 from roofline.runfile import Gap, Step
 
 OUTSIDE = -1
@@ -16,6 +16,7 @@ class End:
 
     time: int  # ns, perf_counter
     bookkeeping: int  # ns the recorder had spent by then, as far as it sees itself
+    ignored: int  # calls it had let through unrecorded
     name: str = ""
     asked: bool = False  # the program called run.step(); else an optimizer stepped
 
@@ -38,7 +39,9 @@ class Recorded:
     origin: int  # ns, perf_counter
     ends: list[End]  # of repetitions
     total: End  # of the recording
-    around: float  # ns an event costs beside its duration and the bookkeeping that sees itself
+    # Nanoseconds a call costs beside its duration and the bookkeeping that sees itself.
+    around: float
+    around_backward: float  # the same where the autograd engine calls
 
 
 def cut(recorded: Recorded, warmup: int | None) -> Cut:
@@ -65,15 +68,14 @@ def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
     of_event = np.searchsorted(times, starts, side="right").astype(np.int32)
     of_event[of_event == len(ends)] = OUTSIDE
     warmup = min(warmup, len(ends) - 1)
-    begin = End(min(int(starts[0]), ends[0].time), 0)
+    begin = End(min(int(starts[0]), ends[0].time), 0, 0)
     steps = []
     for index, (before, end) in enumerate(zip([begin, *ends], ends, strict=False)):
         duration = end.time - before.time
-        kept = end.bookkeeping - before.bookkeeping
         step = Step(
             start_ns=before.time - recorded.origin,
             duration_ns=duration,
-            bookkeeping_ns=_bookkeeping(recorded, of_event == index, duration, kept),
+            bookkeeping_ns=_bookkeeping(recorded, of_event == index, duration, before, end),
             warmup=index < warmup,
             name=end.name,
         )
@@ -95,7 +97,7 @@ def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
     whole = Step(
         start_ns=begin - recorded.origin,
         duration_ns=duration,
-        bookkeeping_ns=_bookkeeping(recorded, ~cold, duration, end.bookkeeping),
+        bookkeeping_ns=_bookkeeping(recorded, ~cold, duration, End(begin, 0, 0), end),
         name=end.name,
     )
     of_event = of_event.astype(np.int32)
@@ -108,14 +110,20 @@ def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
     return Cut((warm, whole), of_event, how, after)
 
 
-def _bookkeeping(recorded: Recorded, events: np.ndarray, duration: int, kept: int) -> int:
-    """What the recorder spent in a step: what it saw itself, and what each event cost around it.
+def _bookkeeping(
+    recorded: Recorded, events: np.ndarray, duration: int, before: End, end: End
+) -> int:
+    """What the recorder spent in a step: what it saw itself, and what each call cost around it.
 
     The second is an estimate and can't be more than the time in which nothing else ran.
     """
     durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
+    backward = np.frombuffer(recorded.columns.phase, dtype=np.int8)[events] == BACKWARD
+    around = float(np.where(backward, recorded.around_backward, recorded.around).sum())
+    around += recorded.around * (end.ignored - before.ignored)
+    kept = end.bookkeeping - before.bookkeeping
     idle = duration - kept - int(durations[events].sum())
-    return kept + max(0, min(round(recorded.around * int(events.sum())), idle))
+    return kept + max(0, min(round(around), idle))
 
 
 def _after(columns: Columns, of_event: np.ndarray) -> tuple[Gap, ...]:
