@@ -13,9 +13,8 @@ from roofline.device import DRAM, HIERARCHY, Resource
 
 BAND = 0.10  # rates of one plateau stay this near its median
 SLOPE = 0.10  # |d log rate / d log size| along a plateau: 7 % an octave
-FALL = 0.16  # the same just outside it, at least: where that is flatter, all is one long slope
-BEND = 0.08  # and so much steeper than inside
-OUTSIDE = 1.5  # octaves to either side that count as just outside
+FALL = 0.15  # the same from its ends outwards over AWAY octaves: a fifth or more is lost; where
+AWAY = 2.0  # that is flatter, all is one long slope
 OCTAVES = 1.0  # the least a plateau spans
 POINTS = 3  # and the fewest points it has
 OUTLIERS = 0.2  # share of a plateau's points that a disturbance may have pushed off it
@@ -49,11 +48,22 @@ def plateaus(points: Sequence[Point]) -> tuple[Plateau, ...]:
     beyond its end (or ends the sweep).  A plateau slower than one further out is dropped: a level
     nearer to the core cannot be slower, so something else (call overhead) was timed there.
     """
-    ordered = sorted(points, key=lambda p: p.size)
-    found = _search(ordered, 0, len(ordered))
+    smooth = _smoothed(sorted(points, key=lambda p: p.size))
+    found = _search(smooth, 0, len(smooth))
     return tuple(
         p for i, p in enumerate(found) if all(p.rate * (1 + BAND) >= q.rate for q in found[i + 1 :])
     )
+
+
+def _smoothed(points: Sequence[Point]) -> list[Point]:
+    """Each rate replaced by the median of itself and its neighbours.
+
+    A single disturbed size goes; a curve that only falls or only rises stays exactly as it is,
+    so no edge between levels moves.
+    """
+    triples = zip(points, points[1:], points[2:], strict=False)
+    inner = [Point(p.size, median((o.rate, p.rate, q.rate))) for o, p, q in triples]
+    return [*points[:1], *inner, *points[1:][-1:]]
 
 
 def _search(points: Sequence[Point], start: int, stop: int) -> list[Plateau]:
@@ -66,12 +76,14 @@ def _search(points: Sequence[Point], start: int, stop: int) -> list[Plateau]:
     ]
     for _, i, j in sorted(runs, reverse=True):
         inside = _flat(points[i : j + 1])
-        if inside is not None and _falls_around(points, i, j, inside):
-            end = _end(points[j:stop], inside)
+        if inside is None:
+            continue
+        end = _end(points, j, stop, inside)
+        if _falls(points[i::-1]) and _falls(points[end:]):
             return [
                 *_search(points, start, i),
-                Plateau(inside, points[j + end].size),
-                *_search(points, j + 1 + end, stop),
+                Plateau(inside, points[end].size),
+                *_search(points, end + 1, stop),
             ]
     return []
 
@@ -85,25 +97,24 @@ def _flat(run: Sequence[Point]) -> tuple[Point, ...] | None:
     return inside if ends_inside and enough and abs(_slope(inside)) <= SLOPE else None
 
 
-def _falls_around(points: Sequence[Point], i: int, j: int, inside: Sequence[Point]) -> bool:
-    """Whether the run points[i..j] is flatter than what lies just outside it.
-
-    A single point between the run and the end of the sweep proves nothing either way.
-    """
-    before = [p for p in points[: i + 1] if _octaves(p, points[i]) <= OUTSIDE]
-    after = [p for p in points[j:] if _octaves(points[j], p) <= OUTSIDE]
-    least = max(FALL, abs(_slope(inside)) + BEND)
-    return all(len(side) < 3 or abs(_slope(side)) >= least for side in (before, after))
-
-
-def _end(points: Sequence[Point], plateau: Sequence[Point]) -> int:
-    """Index of the last of `points`, which start on the plateau, before one slower than it."""
+def _end(points: Sequence[Point], j: int, stop: int, plateau: Sequence[Point]) -> int:
+    """Index of the last point from j on before one slower than the plateau, which ends at j."""
     slow = (1 - BAND) * median(p.rate for p in plateau)
-    return next((i for i, p in enumerate(points[1:]) if p.rate < slow), len(points) - 1)
+    return next((k - 1 for k in range(j + 1, stop) if points[k].rate < slow), stop - 1)
 
 
-def _octaves(small: Point, large: Point) -> float:
-    return math.log2(large.size / small.size)
+def _falls(path: Sequence[Point]) -> bool:
+    """Whether the rate changes along `path`, which leads away from the edge of a plateau.
+
+    Less than an octave of it, up to the end of the sweep, proves nothing either way.
+    """
+    far = [p for p in path if _octaves(path[0], p) >= 1.0]
+    away = next((p for p in far if _octaves(path[0], p) >= AWAY), far[-1] if far else None)
+    return away is None or abs(_slope((path[0], away))) >= FALL
+
+
+def _octaves(one: Point, other: Point) -> float:
+    return abs(math.log2(other.size / one.size))
 
 
 def _slope(run: Sequence[Point]) -> float:

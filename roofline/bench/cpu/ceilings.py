@@ -47,11 +47,11 @@ class _Depth:
 
 
 _QUICK = _Depth(
-    sweep_s=2.2, per_octave=2, rounds=12, past_caches=8, most=512 * _MIB, sample_s=1e-3, count=12,
+    sweep_s=2.7, per_octave=2, rounds=12, past_caches=32, most=4096 * _MIB, sample_s=1e-3, count=12,
     matrix=Effort(largest=512, count=8, sample_s=2e-3, slowest_s=0.02, search_s=0.15),
 )  # fmt: skip
 _FULL = _Depth(
-    sweep_s=14.0, per_octave=4, rounds=30, past_caches=16, most=4096 * _MIB, sample_s=2e-3,
+    sweep_s=14.0, per_octave=4, rounds=30, past_caches=32, most=4096 * _MIB, sample_s=2e-3,
     count=40, matrix=Effort(largest=1536, count=25, sample_s=8e-3, slowest_s=0.04, search_s=1.0),
 )  # fmt: skip
 
