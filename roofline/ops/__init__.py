@@ -117,12 +117,10 @@ _FORMULAS: tuple[Callable[..., Ledger], ...] = (
 FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f in _FORMULAS}
 
 __all__ = [
-    "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "add_rule", "attention",
-    "bmm",
-    "conv2d", "copy", "elementwise", "embedding", "executed", "formula", "gelu", "gemm", "gemv",
-    "known", "layer_norm", "linear", "mean", "mul", "packed_gemm", "parameters", "relu", "rms_norm",
-    "saxpy", "silu",
-    "softmax",
+    "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "add_rule",
+    "attention", "bmm", "conv2d", "copy", "elementwise", "embedding", "executed", "formula", "gelu",
+    "gemm", "gemv", "known", "layer_norm", "linear", "mean", "mul", "packed_gemm", "parameters",
+    "relu", "rms_norm", "saxpy", "silu", "softmax",
 ]  # fmt: skip
 
 

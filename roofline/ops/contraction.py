@@ -33,7 +33,7 @@ def einsum(call: Call) -> Ledger:
     if len(remaining) == 1 and set(remaining[0]) - set(out):
         flop = prod(sizes[x] for x in set(remaining[0]))
     while len(remaining) > 1:
-        first, second = (path[0], path[1]) if path else (0, 1)
+        first, second = path[:2] if len(path) > 1 else (0, 1)
         path = path[2:]
         if not 0 <= min(first, second) < max(first, second) < len(remaining):
             raise Unaccountable(f"{call.op}: a path that names operand {max(first, second)}")

@@ -123,6 +123,8 @@ def arange(call: Call) -> Ledger:
         y = Tensor(call.outputs[0].shape, call.outputs[0].dtype)
         return ledger(writes=[("the result", y)])
     bounds = [arguments.number(call, i, 0) for i in range(max(1, len(call.args) - options))]
+    if not all(isinstance(call.arg(i), (int, float)) for i in range(len(bounds))):
+        raise Unaccountable(f"{call.op}: the record does not say how far it counts")
     start, end, step = {1: (0, *bounds, 1), 2: (*bounds, 1)}.get(len(bounds), tuple(bounds))[:3]
     if not step:
         raise Unaccountable(f"{call.op}: the record does not say how far it counts")

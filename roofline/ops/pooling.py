@@ -48,7 +48,7 @@ def adaptive(dims: int, maximum: bool, call: Call) -> Ledger:
         raise Unaccountable(f"{call.op}: an input of shape {x.shape}")
     sizes = x.shape[-dims:]
     given = call.arg(1)
-    wanted = given if isinstance(given, tuple) else (given,) * dims
+    wanted = given if isinstance(given, tuple) and len(given) == dims else (given,) * dims
     out = tuple(n if w is None else w for n, w in zip(sizes, wanted, strict=True)
                 if isinstance(w, int) or w is None)  # fmt: skip
     if len(out) != dims or min(out) < 1:

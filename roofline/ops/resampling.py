@@ -160,9 +160,10 @@ def _out(call: Call, x: Tensor, dims: int, size_at: int, scales_at: int) -> tupl
         if len(size) == dims:
             return size
     scales = call.arg(scales_at)
-    if isinstance(scales, tuple) and len(scales) == dims:
-        return tuple(int(n * s) for n, s in zip(x.shape[-dims:], scales, strict=True)
-                     if isinstance(s, (int, float)))  # fmt: skip
+    if isinstance(scales, tuple):
+        factors = [s for s in scales if isinstance(s, (int, float)) and s > 0]
+        if len(factors) == len(scales) == dims:
+            return tuple(int(n * s) for n, s in zip(x.shape[-dims:], factors, strict=True))
     raise Unaccountable(f"{call.op}: the record has neither the output's size nor its scale")
 
 

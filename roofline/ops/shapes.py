@@ -8,7 +8,7 @@ from roofline.ops.rule import Unaccountable
 # Widest last, within each kind; a wider kind beats a narrower one.
 _KINDS: tuple[tuple[str, ...], ...] = (
     ("bool",),
-    ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    ("uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64"),
     ("fp4", "fp8_e8m0", "fp8_e4m3", "fp8_e5m2", "bf16", "fp16", "fp32", "fp64"),
     ("complex32", "complex64", "complex128"),
 )
