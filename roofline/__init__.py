@@ -7,6 +7,10 @@ Accounting and placing::
     ledger = rl.ops.gemm(m=1, n=4096, k=4096, dtype="fp16")
     print(rl.place(ledger, rl.device("h100-sxm").in_force(), 17e-6).roof_fraction)
 
+Counting a whole model, without running it::
+
+    print(rl.account(model, x, backward=True, fake=True).flop)
+
 Recording::
 
     with rl.profile() as run:
@@ -25,9 +29,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from roofline import ops
-    from roofline.facade import device, load, measure, place, profile
+    from roofline.facade import account, device, ledger, load, measure, place, profile, rule
 
-__all__ = ["device", "load", "measure", "ops", "place", "profile"]
+__all__ = ["account", "device", "ledger", "load", "measure", "ops", "place", "profile", "rule"]
 
 
 def __getattr__(name: str) -> Any:

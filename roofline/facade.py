@@ -1,18 +1,25 @@
 """What ``import roofline as rl`` offers: one short verb for each thing the command line does."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from roofline import runfile
+from roofline.accounting.account import Account, Group
 from roofline.device import Device
+from roofline.ops import add_rule as rule
+from roofline.ops.own import ledger
 from roofline.placement import place
 from roofline.runfile import Run
+from roofline.work import Ledger
 
-__all__ = ["Recording", "device", "load", "measure", "place", "profile"]
+__all__ = [
+    "Accounting", "Recording", "account", "device", "ledger", "load", "measure", "place",
+    "profile", "rule",
+]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -64,10 +71,91 @@ class Recording:
 
         from roofline.report.text import print_document
 
-        console = Console(record=True, width=110, file=StringIO(), highlight=False)
-        print_document(self.document(), console)
-        plain = console.export_text(clear=False)
-        return {"text/plain": plain, "text/html": console.export_html(inline_styles=True)}
+        return _bundle(lambda console: print_document(self.document(), console), Console)
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """An account and what can be said of it; shows itself in a terminal and in a notebook."""
+
+    account: Account  # distinct calls with their ledgers, and how often each was made
+
+    @property
+    def algorithmic(self) -> Ledger:
+        """By the formulas: each operand once, nothing twice."""
+        return self.account.algorithmic
+
+    @property
+    def executed(self) -> Ledger:
+        """What is known to run: recomputation, tiles and sectors included."""
+        return self.account.executed
+
+    @property
+    def flop(self) -> int:
+        """Algorithmic flop of all pipes; with anything in `unaccounted`, at least that."""
+        return self.account.flop
+
+    @property
+    def unaccounted(self) -> Mapping[str, int]:
+        """What nobody can account for, and how often it was called."""
+        return self.account.unaccounted
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """Choices that a reader could make otherwise, in words."""
+        return self.account.conventions
+
+    def by(self, grouping: str = "operator") -> tuple[Group, ...]:
+        """Summed by operator, module, phase or call."""
+        return self.account.by(grouping)
+
+    def document(self, by: str = "operator", device: Device | None = None) -> dict[str, Any]:
+        """All of it as plain data, schema ``roofline.account/1``."""
+        from roofline.report.account import document
+
+        return document(self.account, by, device)
+
+    def show(self, by: str = "operator", device: Device | None = None) -> None:
+        """Print the whole, what is missing, and the table."""
+        from rich.console import Console
+
+        from roofline.report.account import print_document
+
+        print_document(self.document(by, device), Console(highlight=False))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        from rich.console import Console
+
+        from roofline.report.account import print_document
+
+        return _bundle(lambda console: print_document(self.document(), console), Console)
+
+
+def account(
+    subject: Callable[..., Any] | Recording | Run | str | Path | Any,
+    *inputs: Any,
+    backward: bool = False,
+    fake: bool = False,
+    device: Literal["cpu", "cuda"] | None = None,
+) -> Accounting:
+    """Count what `subject` needs when it is called with `inputs`: flop by pipe, bytes by boundary.
+
+    subject    a module or function; an ExportedProgram of torch.export; a recording, a run, or the
+               path of a run file or of a profiler's trace
+    backward   differentiate the results as well; gradients are left as they were
+    fake       put fake tensors in the place of the real ones: nothing is computed, no memory is
+               needed, and nothing changes.  Fake tensors and modules made of them are always fine.
+    device     count as if it ran there: "cuda" for a GPU's tiles and sectors
+
+    Raises BadInput when what is called depends on data and there is none.
+    """
+    from roofline import accounting
+
+    if isinstance(subject, Recording):
+        subject = subject.run
+    return Accounting(
+        accounting.account(subject, inputs, backward=backward, fake=fake, device=device)
+    )
 
 
 def load(path: str | Path) -> Recording:
@@ -106,3 +194,11 @@ def profile(warmup: int | None = None) -> Iterator[Recording]:
         recording._capture = recorder
         yield recording
     recording._run = recorder.result
+
+
+def _bundle(print_on: Callable[[Any], None], console_type: type) -> dict[str, str]:
+    """What is printed on a console, as text and as HTML."""
+    console = console_type(record=True, width=110, file=StringIO(), highlight=False)
+    print_on(console)
+    plain = console.export_text(clear=False)
+    return {"text/plain": plain, "text/html": console.export_html(inline_styles=True)}

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ncu": ("ncu", "Run a program under Nsight Compute; say what its counters show."),
     "show": ("show", "Show a saved run: the answer, the table, the findings."),
     "report": ("report", "Write a saved run as one offline page."),
+    "account": ("account", "Count what a model needs, operator by operator, without running it."),
     "op": ("op", "Account for one operator and place it under a roof."),
     "measure": ("measure", "Measure this device's ceilings and keep them."),
     "devices": ("devices", "List devices and their ceilings, with provenance."),

@@ -28,7 +28,7 @@ def print_run(
     if as_json:
         _print_json(document)
         return
-    text.print_document(document, _console(), rows=rows, findings=findings)
+    text.print_document(document, console(), rows=rows, findings=findings)
 
 
 def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:
@@ -43,7 +43,7 @@ def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) 
     if as_json:
         _print_json(document)
     else:
-        whatif.print_document(document, _console(), rows)
+        whatif.print_document(document, console(), rows)
 
 
 def _print_json(document: dict[str, Any]) -> None:
@@ -51,7 +51,8 @@ def _print_json(document: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def _console() -> "Console":
+def console() -> "Console":
+    """Standard output as a console, as wide as its terminal, or of one width when piped."""
     from rich.console import Console
 
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ

@@ -1,0 +1,225 @@
+"""Sees every operator below autograd, on real tensors and on fake ones, and counts equal calls."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
+
+from roofline import ops
+from roofline.accounting.account import Line
+from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
+from roofline.capture.frames import leave_alone
+from roofline.capture.mode import Book
+from roofline.capture.modules import Modules
+from roofline.capture.operator import Operator, describe
+from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
+from roofline.capture.storages import Storages
+from roofline.runfile import Phase, Signature
+
+_COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+_SEEN = PLAIN | {FakeTensor}
+
+_Where = tuple[int, int, int, bool]  # signature, phase, module, recomputed
+
+
+class Counting(TorchDispatchMode):  # type: ignore[misc]
+    """Counts while it is entered; `outside` is the phase of what runs outside every module.
+
+    With `device` every call is counted as if it ran there.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self, outside: int = FORWARD, device: Literal["cpu", "cuda"] | None = None):
+        super().__init__()
+        leave_alone(Counting.__torch_dispatch__)
+        self._book = Book()
+        self._names = Names("")
+        self._modules = Modules(self._names)
+        self._tally: dict[_Where, int] = {}
+        self._operators: dict[int, Operator] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._storages = Storages()
+        self._outside = outside
+        self._device = device
+        self._optimizing = 0
+        self._hooks: list[Any] = []
+
+    def __enter__(self) -> "Counting":
+        """Start."""
+        self._modules.install()
+        self._hooks = [
+            register_optimizer_step_pre_hook(lambda *_: self._optimizer(1)),
+            register_optimizer_step_post_hook(lambda *_: self._optimizer(-1)),
+        ]
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Stop."""
+        super().__exit__(*error)
+        for hook in self._hooks:
+            hook.remove()
+        self._modules.remove()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of what was remembered of memory; counts stay."""
+        self._storages.close()
+
+    def at(self, module: str) -> None:
+        """What follows was called in `module`; for graphs, whose modules do not run."""
+        self._modules.current = self._names.number(module)
+
+    def whole(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run one operator outside of the mode and count it, whether or not it is composite."""
+        operator = self._operators.get(id(func)) or self._describe(func)
+        return self._count(operator, args, kwargs)
+
+    def signatures(self) -> tuple[Signature, ...]:
+        """Distinct calls, with what hardware runs beyond the formula where that is known."""
+        return tuple(
+            s if s.call is None else replace(s, executed=ops.executed(s.call))
+            for s in self._book.signatures
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """How often each was made, by phase and module."""
+        modules = self._names.names
+        return tuple(
+            Line(
+                signature=signature,
+                calls=calls,
+                phase=cast(Phase, PHASES[phase]),
+                module=modules[module],
+                recomputed=recomputed,
+            )
+            for (signature, phase, module, recomputed), calls in self._tally.items()
+        )
+
+    def broken(self) -> tuple[str, ...]:
+        """Rules that failed, in words."""
+        return tuple(f"the rule of {op} failed: {why}" for op, why in self._book.broken.items())
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # The default wraps __torch_dispatch__ in a call that imports Dynamo, a second, at once.
+        return False
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run one operator and count it."""
+        kwargs = kwargs or {}
+        for kind in types:
+            if kind not in _SEEN:
+                return NotImplemented  # it takes the call apart, and its parts come back here
+        operator = self._operators.get(id(func)) or self._describe(func)
+        if operator.ignored:
+            return func(*args, **kwargs)
+        if operator.split:
+            return self._parts(func, args, kwargs)
+        return self._count(operator, args, kwargs)
+
+    def _count(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        signature, key = self._look_up(operator, args, kwargs)
+        if signature is not None:
+            result = self.run(operator, args, kwargs)
+        else:
+            signature, result = self._first(operator, args, kwargs)
+            if key is not None:
+                self._known[key] = signature
+        self.tally(signature)
+        return result
+
+    def run(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run the operator itself."""
+        return operator.func(*args, **kwargs)
+
+    def tally(self, signature: int) -> None:
+        """Count one call of `signature` where the program is now."""
+        where = (signature, *self._now())
+        self._tally[where] = self._tally.get(where, 0) + 1
+
+    def _look_up(
+        self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[int | None, tuple[Any, ...] | None]:
+        """The number of an equal call before, and the key that equal calls share."""
+        if operator.shape_from_data:
+            return None, None
+        try:
+            key = Key(operator, args, kwargs, self._storages).value
+            return self._known.get(key), key
+        except (Opaque, TypeError):
+            return None, None
+
+    def _first(
+        self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[int, Any]:
+        """Run and describe a call that is not known yet."""
+        describer = None
+        if not operator.opaque:
+            with suppress(Opaque, TypeError):
+                describer = Describer(operator, args, kwargs, self._storages)
+        result = self.run(operator, args, kwargs)
+        made = tensors([result])
+        if describer is not None:
+            with suppress(Opaque):
+                call = describer.call(made)
+                call = call if self._device is None else replace(call, device=self._device)
+                return self._book.number(call), result
+        return self._book.named(_opaque_name(operator, [*args, *kwargs.values(), *made])), result
+
+    def _now(self) -> tuple[int, int, bool]:
+        """Phase, module, and whether this is done a second time for a backward pass."""
+        modules, task = self._modules, torch._C._current_graph_task_id()
+        if task == -1:
+            if self._optimizing:
+                return OPTIMIZER, modules.current, False
+            return FORWARD if modules.current else self._outside, modules.current, False
+        within = modules.task == task  # a module entered within this backward pass
+        if within:
+            module = modules.current
+        else:
+            node = torch._C._current_autograd_node()
+            module = 0 if node is None else modules.of_node(node)
+        # Backward records a graph of its own only to be differentiated again, and keeps it then.
+        # Checkpointing records one to have again what it threw away.
+        again = torch.is_grad_enabled() and (
+            within or not torch._C._autograd._get_current_graph_task_keep_graph()
+        )
+        return BACKWARD, module, again
+
+    def _parts(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run a composite operator as PyTorch would outside of inference_mode: as its parts."""
+        _push_mode(self)
+        try:
+            return func._op_dk(_COMPOSITE, *args, **kwargs)
+        finally:
+            _pop_mode()
+
+    def _describe(self, func: Any) -> Operator:
+        operator = self._operators[id(func)] = describe(func)
+        return operator
+
+    def _optimizer(self, by: int) -> None:
+        self._optimizing += by
+
+
+def _opaque_name(operator: Operator, values: Sequence[Any]) -> str:
+    """The operator and the layouts of its tensors, where they are no blocks of memory."""
+    layouts = dict.fromkeys(str(t.layout).removeprefix("torch.") for t in tensors(values))
+    odd = [layout.lstrip("_") for layout in layouts if layout != "strided"]
+    return f"{operator.name} ({', '.join(odd)})" if odd else operator.name

@@ -1,0 +1,127 @@
+"""``roofline account``: count what a module or a function needs, without timing it."""
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from roofline import accounting
+from roofline.accounting import GROUPINGS, Account, subject
+from roofline.capture import INSTALL
+from roofline.errors import Missing
+from roofline.report import account as report
+
+if TYPE_CHECKING:
+    from roofline.device import Device
+
+
+@click.command("account")
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="SHAPE",
+    help="An input, as 8,128,4096:bf16; once for each.",
+)
+@click.option("--backward", is_flag=True, help="Differentiate the results as well.")
+@click.option("--fake/--real", default=True, help="Fake tensors (the default), or real ones.")
+@click.option(
+    "--by", default="operator", metavar="GROUPING", help=f"One of {', '.join(GROUPINGS)}."
+)
+@click.option("--device", metavar="NAME", help="Place it under the ceilings of this device.")
+@click.option("--rows", default=report.ROWS, show_default=True, help="Lines of the table to print.")
+@click.option("--conventions", is_flag=True, help="Print every convention of the count.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(
+    model: str,
+    shapes: tuple[str, ...],
+    backward: bool,
+    fake: bool,
+    by: str,
+    device: str | None,
+    rows: int,
+    conventions: bool,
+    as_json: bool,
+) -> None:
+    """Count flop and bytes of MODEL, operator by operator.
+
+    MODEL is script.py:name or module:name.  A class, or a function without parameters, is called
+    and returns a module or a function, alone or with its inputs: (module, (x, y)).  Any other
+    function is itself counted, with the inputs that --shape gives.  A trace of the PyTorch profiler
+    or a run file is counted as recorded.
+
+    Nothing is computed and no memory is needed, unless --real is given.
+
+    \b
+    Example:
+      roofline account train.py:model --backward
+      roofline account net.py:Net --shape 8,3,224,224:bf16 --by module --device h100-sxm
+      roofline account trace.json.gz
+    """
+    found = _device(device)
+    if ":" not in model and os.path.isfile(model):
+        counted = accounting.account(model)
+    else:
+        if importlib.util.find_spec("torch") is None:
+            raise Missing(INSTALL)
+        with _own_output_apart():
+            counted = _count(model, shapes, backward, fake, _kind(found))
+    document = report.document(counted, by, found)
+    if as_json:
+        json.dump(document, sys.stdout, allow_nan=False)
+        sys.stdout.write("\n")
+        return
+    from roofline.cli.output import console
+
+    report.print_document(document, console(), rows=rows, conventions=conventions)
+
+
+def _count(
+    model: str,
+    shapes: tuple[str, ...],
+    backward: bool,
+    fake: bool,
+    kind: Literal["cpu", "cuda"] | None,
+) -> Account:
+    named = subject.named(model)
+    with _fake_mode() if fake else _nothing():
+        made, inputs = subject.made(named, shapes)
+    return accounting.account(made, inputs, backward=backward, fake=fake, device=kind)
+
+
+def _device(name: str | None) -> "Device | None":
+    if name is None:
+        return None
+    from roofline.devices import resolve
+
+    return resolve(name)
+
+
+def _kind(device: "Device | None") -> Literal["cpu", "cuda"] | None:
+    if device is None:
+        return None
+    return "cuda" if device.kind == "gpu" else "cpu"
+
+
+def _fake_mode() -> Any:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    return FakeTensorMode(allow_non_fake_inputs=True)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _own_output_apart() -> Iterator[None]:
+    """What the script prints goes to standard error: standard output is for the answer."""
+    with redirect_stdout(sys.stderr):
+        yield

@@ -1,0 +1,171 @@
+"""An account as one plain document, and as text.
+
+Schema ``roofline.account/1``.  Amounts are totals over all calls; null is unknown.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from roofline.accounting.account import Account, Group
+from roofline.accounting.placed import least
+from roofline.device import DRAM, Device, Roof
+from roofline.program import shapes
+from roofline.units import show
+from roofline.work import Ledger
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+SCHEMA = "roofline.account/1"
+Document = dict[str, Any]
+ROWS = 20
+NAME = 44  # columns that the name of a line may take
+
+
+def document(account: Account, by: str = "operator", device: Device | None = None) -> Document:
+    """Everything that was counted, as plain data; `by` is one of accounting.GROUPINGS."""
+    roof = None if device is None else device.in_force()
+    whole = account.total(account.lines)
+    return {
+        "schema": SCHEMA,
+        "subject": account.subject,
+        "device": None if device is None else {"id": device.id, "name": device.name},
+        "calls": account.calls,
+        "complete": not whole.algorithmic.unaccounted,
+        **_counts(account, whole, roof),
+        "unaccounted": [{"name": n, "calls": calls} for n, calls in account.unaccounted.items()],
+        "by": by,
+        "items": [_item(account, group, by, roof) for group in account.by(by)],
+        "conventions": list(account.conventions),
+    }
+
+
+def _item(account: Account, group: Group, by: str, roof: Roof | None) -> Document:
+    first = account.signatures[group.lines[0].signature]
+    return {
+        "name": group.name,
+        "shapes": shapes(first.call) if by == "call" else "",
+        "calls": group.calls,
+        **_counts(account, group, roof),
+        "unaccounted": list(group.algorithmic.unaccounted),
+    }
+
+
+def _counts(account: Account, group: Group, roof: Roof | None) -> Document:
+    asked, ran = group.algorithmic, group.executed
+    read, written = asked.traffic(DRAM, "read"), asked.traffic(DRAM, "write")
+    counted = None if asked.unaccounted and not asked.entries else asked
+    placed = None if roof is None else least(account, group.lines, roof)
+    return {
+        "flop": None if counted is None else asked.flop,
+        "read": None if counted is None else read,
+        "written": None if counted is None else written,
+        "intensity": asked.flop / (read + written) if read + written else None,
+        "algorithmic": _lines(asked),
+        "executed": _lines(ran),
+        "exactness": asked.exactness.value if asked.exactness else "unknown",
+        "roof_s": placed.roof_s if placed else None,
+        "binding": placed.binding.name if placed and placed.binding else None,
+    }
+
+
+def _lines(ledger: Ledger) -> list[Document]:
+    return [
+        {"resource": e.resource.name, "amount": e.amount, "unit": e.resource.unit,
+         "access": e.access, "exactness": e.exactness.value, "low": e.low, "high": e.high}
+        for e in ledger.entries
+    ]  # fmt: skip
+
+
+def print_document(
+    document: Document, console: "Console", *, rows: int = ROWS, conventions: bool = False
+) -> None:
+    """Print it: the whole, what is missing, the table."""
+    for block in _blocks(document, rows, conventions):
+        console.print(block)
+
+
+def _blocks(document: Document, rows: int, conventions: bool) -> Iterable["RenderableType"]:
+    from rich.text import Text
+
+    yield Text(_whole(document))
+    for name in document["unaccounted"]:
+        times = "once" if name["calls"] == 1 else f"{name['calls']} times"
+        yield Text(f"not accounted for, and in no sum: {name['name']}, called {times}")
+    yield Text("\n".join(_pipes(document)))
+    yield Text("")
+    yield _table(document, rows)
+    rest = len(document["items"]) - rows
+    if rest > 0:
+        yield Text(f"{rest} more lines: --rows {len(document['items'])}", style="dim")
+    words = document["conventions"]
+    if conventions:
+        yield Text("\n".join(["", *(f"convention: {text}" for text in words)]), style="dim")
+    else:
+        yield Text(f"{len(words)} conventions: --conventions prints them", style="dim")
+
+
+def _whole(document: Document) -> str:
+    calls = f"{document['calls']:,} operator call{'s' if document['calls'] != 1 else ''}"
+    if document["flop"] is None:
+        return f"{document['subject']}: {calls}, nothing accounted for"
+    least_words = "" if document["complete"] else "at least "
+    intensity = document["intensity"]
+    words = [
+        f"{document['subject']}: {least_words}{show(document['flop'], 'flop')}",
+        f"{show(document['read'], 'B')} read",
+        f"{show(document['written'], 'B')} written",
+        *([] if intensity is None else [f"{show(intensity, 'flop/B')} at dram"]),
+        calls,
+    ]
+    if document["device"] is not None and document["roof_s"] is not None:
+        words.append(f"{show(document['roof_s'], 's')} at the roof of {document['device']['name']}")
+    return ", ".join(words)
+
+
+def _pipes(document: Document) -> Iterable[str]:
+    executed = _by_resource(document["executed"])
+    asked = _by_resource(document["algorithmic"])
+    for name, (_, unit) in (asked | executed).items():
+        amount = asked.get(name, (0, unit))[0]
+        more = executed.get(name, (amount, unit))[0]
+        beyond = f", at least {show(more, unit)} executed" if more != amount else ""
+        yield f"  {name:<16}{show(amount, unit):>12}{beyond}"
+
+
+def _by_resource(lines: Sequence[Document]) -> dict[str, tuple[int, str]]:
+    found: dict[str, tuple[int, str]] = {}
+    for line in lines:
+        before = found.get(line["resource"], (0, ""))[0]
+        found[line["resource"]] = (before + line["amount"], line["unit"])
+    return found
+
+
+def _table(document: Document, rows: int) -> "RenderableType":
+    from rich.table import Table
+
+    placed = document["device"] is not None
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    table.add_column(document["by"], overflow="ellipsis", no_wrap=True, max_width=NAME)
+    columns = ["calls", "flop", "read", "written", "flop/B"]
+    for name in (*columns, *(["roof"] if placed else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bound by" if placed else "label", no_wrap=True)
+    for item in document["items"][:rows]:
+        table.add_row(*_cells(item, placed))
+    return table
+
+
+def _cells(item: Document, placed: bool) -> Iterable[str]:
+    name = item["name"].removeprefix("aten::")
+    yield f"{name}  {item['shapes']}" if item["shapes"] else name
+    yield f"{item['calls']:,}"
+    for amount, unit in ((item["flop"], "flop"), (item["read"], "B"), (item["written"], "B")):
+        yield "-" if amount is None else show(amount, unit)
+    intensity = item["intensity"]
+    yield "-" if intensity is None else show(intensity, "flop/B").removesuffix(" flop/B")
+    if placed:
+        yield "-" if item["roof_s"] is None else show(item["roof_s"], "s")
+        yield item["binding"] or ("unaccounted" if item["unaccounted"] else "nothing")
+    else:
+        yield item["exactness"]
