@@ -205,7 +205,7 @@ def _scaled(
     (m, k), n = a.shape, b.shape[1]
     _agree(call, k, b.shape[0])
     k *= 2 if a.dtype == "fp4" else 1
-    y = result(call, (m, n), dtype or _widened(a.dtype))
+    y = result(call, (m, n), dtype or a.dtype)
     extra = [] if bias is None else [Entry(vector_pipe(y.dtype), y.numel, "add bias")]
     reads = [("A", a), ("B", b), *scales, *([("bias", bias)] if bias else [])]
     return _product(matmul_pipe(a.dtype), 2 * m * n * k, reads, y, (SCALES,), extra)

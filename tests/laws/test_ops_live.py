@@ -1,6 +1,7 @@
 """Real programs on the CPU: every operator they dispatch is accounted for."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from roofline.call import Call, Tensor
 from roofline.ops import RULES, account, free
 
 torch = pytest.importorskip("torch")
+checkpoint = pytest.importorskip("torch.utils.checkpoint")
 nn, functional = torch.nn, torch.nn.functional
 
 DTYPES = {
@@ -144,6 +146,112 @@ class Model(nn.Module):
         return self.head(self.blocks(self.embed(tokens)))
 
 
+def cnn():
+    """Convolution, norms, pooling, transposed convolution, and a head."""
+    layers = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 8, 3, groups=8, dilation=2), nn.GroupNorm(2, 8), nn.SiLU(), nn.AvgPool2d(2),
+        nn.ConvTranspose2d(8, 4, 2, stride=2), nn.InstanceNorm2d(4), nn.LeakyReLU(), nn.PReLU(),
+        nn.Dropout2d(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 10),
+    )  # fmt: skip
+    functional.cross_entropy(layers(torch.randn(2, 3, 16, 16)), torch.tensor([1, 2])).backward()
+
+
+def recurrent():
+    """LSTM, GRU and plain layers, whole and by cell."""
+    for kind in (nn.LSTM, nn.GRU, nn.RNN):
+        out, _ = kind(4, 8, 2, bidirectional=True, batch_first=True)(torch.randn(2, 5, 4))
+        out.sum().backward()
+    hidden, _ = nn.LSTMCell(4, 8)(torch.randn(2, 4))
+    (hidden.sum() + nn.GRUCell(4, 8)(torch.randn(2, 4)).sum()).backward()
+
+
+def diffusion():
+    """A step of a small denoiser: time embedding, skip connection, resampling, attention."""
+    x, noise, steps = torch.randn(2, 4, 8, 8), torch.randn(2, 4, 8, 8), torch.tensor([3, 7])
+    frequencies = torch.exp(-torch.arange(8) / 8.0)
+    angles = steps[:, None] * frequencies[None]
+    time = nn.Linear(16, 8)(torch.cat([angles.sin(), angles.cos()], -1))
+    down = nn.Conv2d(4, 8, 3, 2, 1)(x + 0.1 * noise) + time[:, :, None, None]
+    rows = nn.GroupNorm(2, 8)(down).flatten(2).transpose(1, 2)
+    mixed, _ = nn.MultiheadAttention(8, 2, batch_first=True)(rows, rows, rows)
+    mixed = mixed.transpose(1, 2).reshape(2, 8, 4, 4)
+    up = functional.interpolate(functional.silu(mixed), scale_factor=2, mode="nearest")
+    out = nn.Conv2d(12, 4, 3, padding=1)(torch.cat([up, x], 1))
+    functional.mse_loss(out, noise).backward()
+
+
+def recommender():
+    """Bags of embeddings, pairwise interactions, a click loss, a sparse table."""
+    bags, table = nn.EmbeddingBag(100, 8, mode="sum"), nn.Embedding(100, 8)
+    users, items = bags(torch.randint(0, 100, (4, 3))), table(torch.randint(0, 100, (4, 5)))
+    scores = torch.bmm(items, users[:, :, None]).squeeze(-1)
+    functional.binary_cross_entropy_with_logits(scores, torch.rand(4, 5)).backward()
+
+
+def experts():
+    """A mixture of experts: routing, gathering, scattering."""
+    x, weights = torch.randn(6, 8, requires_grad=True), torch.randn(4, 8, 8, requires_grad=True)
+    gates, chosen = nn.Linear(8, 4)(x).softmax(-1).topk(2)
+    out = torch.zeros_like(x)
+    for expert in range(4):
+        token, place = torch.where(chosen == expert)
+        out = out.index_add(0, token, (x[token] @ weights[expert]) * gates[token, place, None])
+    out.sum().backward()
+
+
+def spectra():
+    """Fourier transforms and complex arithmetic."""
+    x = torch.randn(4, 16, requires_grad=True)
+    spectrum = torch.fft.rfft(x)
+    (spectrum * spectrum.conj()).real.sqrt().sum().backward()
+    torch.stft(x, 8, window=torch.hann_window(8), return_complex=True).abs().sum().backward()
+
+
+PROGRAMS = (cnn, recurrent, diffusion, recommender, experts, spectra)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_programs_of_every_kind_have_no_gap(program):
+    """Forward and backward; and what a trace lacks, the results, changes no ledger."""
+    with Recorder() as recorder:
+        program()
+
+    assert len(recorder.calls) > 20
+    assert gaps(recorder.calls) == {}
+    for call in recorder.calls:
+        assert account(call) == account(replace(call, outputs=())), call.op
+
+
+def test_checkpointing_runs_one_product_more():
+    """Linear, ReLU, Linear on (32,64): base 2*32*64*64 = 262,144; 6 of them, 7 with recomputation."""
+    layers = nn.Sequential(nn.Linear(64, 64, bias=False), nn.ReLU(), nn.Linear(64, 64, bias=False))
+    counted = []
+    for checkpointed in (False, True):
+        x = torch.randn(32, 64, requires_grad=True)
+        with Recorder() as recorder:
+            y = checkpoint.checkpoint(layers, x, use_reentrant=False) if checkpointed else layers(x)
+            y.sum().backward()
+        counted.append(sum(account(c).flop for c in recorder.calls if c.op == "aten::mm"))
+
+    assert counted == [6 * 262_144, 7 * 262_144]
+
+
+def test_both_ways_of_running_give_the_same_products():
+    """inference_mode shows whole operators, no_grad their parts; the matrix flop is the same."""
+    model, tokens = Model().eval(), torch.randint(0, 50, (1, 4))
+    products = []
+    for mode in (torch.inference_mode, torch.no_grad):
+        with Recorder() as recorder, mode():
+            model(tokens)
+        lines = [e for c in recorder.calls for e in account(c).entries]
+        products.append(sum(e.amount for e in lines if "multiply-add" in e.why or "Q K^T" in e.why))
+
+    # 2 blocks: qkv 3, out 1, up and down 8 times 2*4*32*32; 10 of 16 scores of 4 heads; head 2*4*32*50
+    assert products == [2 * (12 * 8192 + 4 * 4 * 8 * 10) + 12_800] * 2
+
+
 @pytest.mark.parametrize("options", [{}, {"foreach": True}, {"fused": True}, {"amsgrad": True}],
                          ids=str)  # fmt: skip
 @pytest.mark.parametrize("optimizer", ["AdamW", "Adam", "SGD"])
@@ -164,6 +272,8 @@ def test_a_training_step_has_no_gap(optimizer, options):
 
     assert len(recorder.calls) > 300
     assert gaps(recorder.calls) == {}
+    for call in recorder.calls:
+        assert account(call) == account(replace(call, outputs=())), call.op
 
 
 @pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
