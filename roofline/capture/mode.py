@@ -190,8 +190,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         given = tensors(values)
         if any(t.device.type in _NOTHING_RUNS for t in given):
             return None
-        layouts = dict.fromkeys(str(t.layout).removeprefix("torch.") for t in given)
-        odd = [layout.lstrip("_") for layout in layouts if layout != "strided"]
+        layouts = dict.fromkeys(_layout(t) for t in given)
+        odd = [layout for layout in layouts if layout != "strided"]
         return self._book.named(f"{operator.name} ({', '.join(odd)})" if odd else operator.name)
 
     def _number(self, describer: Describer, made: Sequence[Any]) -> int | None:
@@ -256,7 +256,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         """The numbers of some tensors' storages."""
         try:
             return [self._storages.number(tensor.untyped_storage()) for tensor in some]
-        except (NotImplementedError, RuntimeError):
+        except RuntimeError:
             return []  # one has no storage: not recorded
 
     def _thread(self) -> int:
@@ -267,3 +267,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
 
 def _listed(result: Any) -> list[Any]:
     return tensors(result) if isinstance(result, (list, tuple)) else []
+
+
+def _layout(tensor: Any) -> str:
+    return "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.").lstrip("_")

@@ -81,15 +81,14 @@ class Key:
     def _tensor(self, tensor: Any) -> None:
         try:
             storage = tensor.untyped_storage()
-        except (NotImplementedError, RuntimeError):
+            # Strides of a sparse tensor read as those of an expanded one: it has left us by now.
+            parts = (tensor.shape, tensor.stride(), tensor.dtype, tensor.is_cpu or tensor.device)
+        except RuntimeError:  # what tensors raise when asked for what they do not have
             raise Opaque from None
+        self._parts += parts
         number = self._storages.known.get(storage._cdata)
         self.reads.append(self._storages.number(storage) if number is None else number)
         self._offsets.append(tensor.storage_offset())
-        # Strides of a sparse tensor read as those of an expanded one: it has left us by now.
-        self._parts += (
-            tensor.shape, tensor.stride(), tensor.dtype, tensor.is_cpu or tensor.device,
-        )  # fmt: skip
 
     def _other(self, arg: Any, view: bool) -> None:
         parts = self._parts
@@ -195,10 +194,11 @@ class Describer:
 
 
 def storage_of(tensor: Any, storages: Storages) -> int:
-    """The number of a tensor's storage; Opaque where it has none."""
+    """The number of a tensor's storage; Opaque where it has none, or no shape."""
     try:
+        _ = tensor.shape
         return storages.number(tensor.untyped_storage())
-    except (NotImplementedError, RuntimeError):
+    except RuntimeError:
         raise Opaque from None
 
 

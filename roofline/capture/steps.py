@@ -81,7 +81,7 @@ def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
         )
         steps.append(step)
     said = "at run.step()" if ends[0].asked else "at each Optimizer.step"
-    how = f"{len(ends)} steps, ending {said}; the first {warmup} are warm-up"
+    how = f"{len(ends)} steps, ending {said}; warm-up is the first {warmup}"
     return Cut(tuple(steps), of_event, how, _after(recorded.columns, of_event))
 
 
@@ -106,7 +106,7 @@ def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
         return Cut((whole,), of_event, "one step, no warm-up", after)
     warm = Step(start_ns=whole.start_ns, duration_ns=cold_ns, warmup=True, name="first calls")
     calls = "first call" if warmup == 1 else f"first {warmup} calls"
-    how = f"one step; the {calls} of each signature are warm-up where more follow"
+    how = f"one step; warm-up is the {calls} of each signature, where more follow"
     return Cut((warm, whole), of_event, how, after)
 
 

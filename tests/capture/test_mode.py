@@ -225,6 +225,21 @@ def test_a_sparse_tensor_is_named_not_counted_as_a_dense_one():
     assert odd[0].ledger.unaccounted == (odd[0].name,)
 
 
+def test_the_fast_path_of_a_transformer_with_nested_tensors_goes_through():
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1).eval()
+    mask = torch.tensor([[False, False, False], [False, False, True]])
+
+    def work():
+        with torch.no_grad():
+            return encoder(torch.ones(2, 3, 16), src_key_padding_mask=mask)
+
+    run = record(work)
+    nested = [s for s in run.signatures if s.name.endswith("(nested)")]
+    assert nested
+    assert all(s.ledger.unaccounted == (s.name,) for s in nested)
+
+
 def test_tensors_without_data_are_not_recorded():
     from torch._subclasses.fake_tensor import FakeTensorMode
 

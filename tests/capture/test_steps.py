@@ -30,9 +30,7 @@ def test_a_step_ends_at_every_optimizer_step_and_the_first_is_warm_up():
     assert [step.warmup for step in result.steps] == [True, False, False]
     assert steps_of(result, "aten::addmm") == [0, 1, 2]
     assert steps_of(result, "aten::exp") == [-1]
-    assert (
-        "3 steps, ending at each Optimizer.step; the first 1 are warm-up" in result.recorder.timer
-    )
+    assert "3 steps, ending at each Optimizer.step; warm-up is the first 1" in result.recorder.timer
     gap = next(g for g in result.gaps if g.name == "after the last step")
     assert gap.count == 2  # ones and exp
 
