@@ -1,12 +1,11 @@
 """What every importer is: how it knows its files, and how it turns them into a run."""
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal
 
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
@@ -14,6 +13,7 @@ from roofline.runfile import Run
 
 HEAD = 256 * 1024  # bytes shown to `recognises`, after decompression
 _GZIP = b"\x1f\x8b"
+_READ = 256 * 1024  # bytes of a gzip file at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +44,17 @@ class Source:
         return self.path.name
 
     @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> Iterator[BufferedReader]:
         """Its bytes from the start, decompressed.
 
-        A read past damage in a gzipped file raises OSError, EOFError or zlib.error: see `DAMAGE`.
+        Reading into damage raises one of `DAMAGE`; ``read1`` first gives what stands before it.
         """
         with _opened(self.path) as raw:
-            yield _unpacked(raw) if self.gzipped else raw
+            yield BufferedReader(Unpacked(raw)) if self.gzipped else raw
 
 
 # What reading a damaged or unreadable file can raise.
-DAMAGE = (OSError, EOFError, zlib.error)
+DAMAGE = (OSError, EOFError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +71,7 @@ def source(path: Path) -> Source:
     """Look at a file: is it there, is it gzipped, how does it begin?"""
     with _opened(path) as raw:
         gzipped = raw.peek(2)[:2] == _GZIP
-        stream = _unpacked(raw) if gzipped else raw
-        try:
-            head = _filled(stream, HEAD)
-        except DAMAGE as error:
-            raise BadInput(f"{path.name} is a damaged gzip file: {error}") from None
+        head = _head(BufferedReader(Unpacked(raw)) if gzipped else raw, path)
     return Source(path=path, head=head, gzipped=gzipped)
 
 
@@ -96,26 +92,55 @@ def _opened(path: Path) -> BufferedReader:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _unpacked(raw: BinaryIO) -> BinaryIO:
-    from isal import igzip
+def _head(stream: BufferedReader, path: Path) -> bytes:
+    """The first HEAD bytes; fewer where damage follows them."""
+    head = b""
+    try:
+        while len(head) < HEAD and (part := stream.read1(HEAD - len(head))):
+            head += part
+    except DAMAGE as error:
+        if not head:
+            raise BadInput(f"{path.name} cannot be read: {error}") from None
+    return head
 
-    stream: Any = igzip.GzipFile(fileobj=raw, mode="rb")
-    return cast(BinaryIO, stream)
 
+class Unpacked(RawIOBase):
+    """A gzip stream, decompressed; everything before damage comes out before the error."""
 
-def _filled(stream: BinaryIO, size: int) -> bytes:
-    """Up to `size` bytes: a stream may give fewer at a time, and damage may follow good bytes."""
-    parts: list[bytes] = []
-    left = size
-    while left:
+    def __init__(self, packed: BinaryIO):
+        self._packed = packed
+        self._ready = b""
+        self._member: Any = None  # the decompressor of the member being read
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """As much as there is, up to the size of `target`; 0 at the end."""
+        while not self._ready:
+            if not self._more(len(target)):
+                return 0
+        part, self._ready = self._ready[: len(target)], self._ready[len(target) :]
+        target[: len(part)] = part
+        return len(part)
+
+    def _more(self, size: int) -> bool:
+        """Decompress some more; False at the end of the file."""
+        from isal import isal_zlib
+
+        member = self._member
+        if member is None or member.eof:
+            packed = (member.unused_data if member is not None else b"") or self._packed.read(_READ)
+            if not packed.strip(b"\0"):
+                return False  # members end, perhaps with padding
+            member = self._member = isal_zlib.decompressobj(wbits=31)
+        else:
+            packed = member.unconsumed_tail or self._packed.read(_READ)
+            if not packed:
+                raise EOFError("the gzip file ends early")
         try:
-            part = stream.read(left)
-        except DAMAGE:
-            if not parts:
-                raise
-            break
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
+            self._ready = member.decompress(packed, max(size, 1))
+        except isal_zlib.IsalError as error:  # type: ignore[misc]  # the stubs call it a value
+            raise EOFError(f"the gzip file is damaged: {error}") from None
+        return True

@@ -8,6 +8,7 @@ as a tensor without dimensions).
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -76,6 +77,17 @@ def call(
         for i in range(count)
     )
     return Call(op=name, args=_numbers(name, args), device=device, math=math)
+
+
+def squared(call: Call) -> Call:
+    """The call with its two factors, arguments 1 and 2, being one tensor."""
+    if len(call.args) < 3:
+        return call
+    target, one, two, *others = call.args
+    if not isinstance(one, Tensor) or one != two or not isinstance(target, Tensor):
+        return call
+    factor = replace(one, storage=1)
+    return replace(call, args=(replace(target, storage=0), factor, factor, *others))
 
 
 def _argument(

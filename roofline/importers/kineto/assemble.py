@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+from roofline.call import Math
 from roofline.importers.kineto import rows as row
 from roofline.importers.kineto.columns import COPY, LAUNCH, NONE, Columns
 from roofline.importers.kineto.join import ON_DEVICE, TF32, Joined
@@ -48,10 +49,11 @@ class Assembly:
 
     def _operators(self, rows: Sequence[int]) -> Block:
         spans, free, of_call = self.columns.spans, self.signatures.free, self.signatures.of_call
-        did = self.joined.did
-        signature = array(
-            "i", [of_call(spans.key[at], "tf32" if did[at] & TF32 else "ieee") for at in rows]
-        )
+        did, phase = self.joined.did, self.nested.phase
+        signature = array("i")
+        for at in rows:
+            math: Math = "tf32" if did[at] & TF32 else "ieee"
+            signature.append(of_call(spans.key[at], math, phase[at] == row.OPTIMIZER))
         kind = array("b", [row.OP]) * len(rows)
         if len(self.activities.start):
             for number, at in enumerate(rows):

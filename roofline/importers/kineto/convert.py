@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from roofline.importers.kineto import notes
@@ -78,8 +79,8 @@ def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
     """
     working = [row for row, counted in enumerate(nested.counted) if counted]
     begun = [spans.start[row] for row in working] or list(ran.start)
-    first = min(min(begun), min(ran.start, default=begun[0]))
-    last = max(max((spans.end[row] for row in working), default=first), max(ran.end, default=first))
+    first = min(chain(begun, ran.start))
+    last = max(chain((spans.end[row] for row in working), ran.end))
     whole = (first, last + 1, "")
     names = [columns.names.values(), [call[0] for call in columns.calls.values()]]
     of, key = columns.spans.kind, columns.spans.key

@@ -54,7 +54,7 @@ class Event(Struct, gc=False):
 class ExactEvent(Event, gc=False):
     """The same with ``ts`` as its digits: above 2**43 us a float does not hold nanoseconds."""
 
-    ts: Any = Raw(b"")
+    ts: Raw = _NOTHING  # type: ignore[assignment]
 
 
 # A float holds a number of microseconds to the nanosecond below this.

@@ -22,6 +22,9 @@ GRAPH = re.compile(r"(?:cuda|cu|hip)Graph(?:Exec)?Launch")
 # Operators of other libraries that do what one of PyTorch's does, with the same arguments.
 SAME: dict[str, str] = {"vllm::rocm_unquantized_gemm": "aten::linear"}
 
+# torch.optim calls these with the gradient twice, as the two factors of its square.
+SQUARES = frozenset({"aten::addcmul_"})
+
 # An operator whose own name covers two: one that runs, and one that only calls another.
 CALLS = {"aten::max": "aten::maximum", "aten::min": "aten::minimum"}
 

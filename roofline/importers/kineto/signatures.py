@@ -7,12 +7,12 @@ from typing import Literal
 from roofline import ops
 from roofline.call import Math
 from roofline.importers.kineto import copies
-from roofline.importers.kineto.arguments import Unreadable, call
+from roofline.importers.kineto.arguments import Unreadable, call, squared
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.compiled import compiled_kernel
 from roofline.importers.kineto.event import whole
 from roofline.importers.kineto.lists import types_by_shape
-from roofline.importers.kineto.names import SAME
+from roofline.importers.kineto.names import SAME, SQUARES
 from roofline.importers.ncu.names import readable
 from roofline.runfile import Signature
 from roofline.work import Ledger, unknown
@@ -36,9 +36,10 @@ class Signatures:
         self._shown: dict[str, str] = {}  # kernel as recorded -> as shown
         self._in_lists: Mapping[tuple[int, ...], str] | None = None
 
-    def of_call(self, key: int, math: Math = "ieee") -> int:
-        """The signature of an operator call."""
-        return self._number(("call", key, math), lambda: self._call(key, math))
+    def of_call(self, key: int, math: Math = "ieee", optimizer: bool = False) -> int:
+        """The signature of an operator call, perhaps one that an optimizer made."""
+        square = optimizer and self._calls[key][0] in SQUARES
+        return self._number(("call", key, math, square), lambda: self._call(key, math, square))
 
     def of_kernel(self, key: int, in_graph: bool) -> int:
         """The signature of a kernel: its work is known only through its operator."""
@@ -72,7 +73,7 @@ class Signatures:
             self.made.append(make())
         return at
 
-    def _call(self, key: int, math: Math) -> Signature:
+    def _call(self, key: int, math: Math, square: bool) -> Signature:
         name, dims, types, strides, values, compiled = self._calls[key]
         if b"TensorList" in types:
             self.listed += 1
@@ -86,6 +87,8 @@ class Signatures:
         except Unreadable as why:
             self.unreadable.setdefault(str(why), []).append(name)
             return Signature(name=name, ledger=_unknown(name, f"not accounted for: {why}"))
+        if square:
+            described = squared(described)
         if compiled:
             return compiled_kernel(described, compiled.decode("utf-8", "replace"))
         return Signature(name=name, call=described, ledger=ops.account(described))

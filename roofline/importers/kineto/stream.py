@@ -10,7 +10,8 @@ Specification: Trace Event Format (Chromium); the dialect is that of pytorch/kin
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from io import BufferedReader
+from typing import Any
 
 import msgspec
 
@@ -59,14 +60,14 @@ class Reader:
                     return
             yield self._last(buffer)
 
-    def _read(self, stream: BinaryIO) -> bytes:
+    def _read(self, stream: BufferedReader) -> bytes:
         try:
-            return stream.read(CHUNK)
+            return stream.read1(CHUNK)
         except DAMAGE as error:
             self.truncated = f"the file is damaged or cut off ({error})"
             return b""
 
-    def _begin(self, stream: BinaryIO) -> bytes:
+    def _begin(self, stream: BufferedReader) -> bytes:
         """Read up to the first event; what stands before it is about the whole trace."""
         buffer = b""
         while chunk := self._read(stream):

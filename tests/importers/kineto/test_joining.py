@@ -1,0 +1,201 @@
+"""Which operator a kernel belongs to, and what is counted."""
+
+import pytest
+
+from roofline.device import resource
+from roofline.importers import load
+from roofline.program import read
+from tests.importers.kineto.traces import Trace, matmul
+
+
+def imported(trace: Trace, tmp_path, name="trace.json", **how):
+    return load([trace.write(tmp_path / name, **how)])
+
+
+def by_name(run) -> dict[str, tuple[int, float | None]]:
+    """Calls and microseconds of every line."""
+    return {
+        item.name: (
+            item.calls,
+            None if item.measured_s is None else round(item.measured_s * 1e6, 3),
+        )
+        for item in read(run).by("operator")
+    }
+
+
+def test_external_id_equal_to_the_correlation_id(tmp_path):
+    """The ids say that the kernel of mm belongs to relu: nesting knows better."""
+    trace = Trace()
+    trace.op("aten::mm", 0, 10, ((4, 4), "fp32"), ((4, 4), "fp32"), args={"External id": 1})
+    trace.op("aten::relu", 20, 10, ((4, 4), "fp32"), args={"External id": 2})
+    trace.kernel("gemm", 30, 7, launch=2, correlation=2, **{"External id": 2})
+    trace.kernel("relu", 40, 3, launch=22, correlation=1, **{"External id": 1})
+
+    assert by_name(imported(trace, tmp_path)) == {"aten::mm": (1, 7.0), "aten::relu": (1, 3.0)}
+
+
+def test_nested_operators_are_counted_once(tmp_path):
+    """linear is composed of t and addmm; addmm calls others, whose kernels are its own."""
+    trace = Trace()
+    trace.op("aten::linear", 0, 50, ((8, 16), "fp32"), ((4, 16), "fp32"), ((4,), "fp32"))
+    trace.op("aten::t", 1, 4, ((4, 16), "fp32"))
+    trace.op("aten::transpose", 2, 2, ((4, 16), "fp32"), "0", "1")
+    trace.op("aten::addmm", 10, 30, ((4,), "fp32"), ((8, 16), "fp32"), ((16, 4), "fp32"), "1", "1")
+    trace.op("aten::copy_", 12, 5, ((8, 4), "fp32"), ((8, 4), "fp32"))
+    trace.kernel("copy", 60, 2, launch=13)
+    trace.kernel("gemm", 65, 11, launch=30)
+    run = imported(trace, tmp_path)
+
+    assert by_name(run) == {"aten::t": (1, 0.0), "aten::addmm": (1, 13.0)}
+
+
+def test_an_operator_that_only_calls_one_of_its_name_is_looked_through(tmp_path):
+    """std(x) calls std(x, dim, correction); max(a, b) calls maximum(a, b)."""
+    trace = Trace(deviceProperties=[])
+    trace.op("aten::std", 0, 20, ((8, 4), "fp32"), "True")
+    trace.op("aten::std", 1, 18, ((8, 4), "fp32"), "", "1", "False")
+    trace.op("aten::max", 30, 20, ((8, 4), "fp32"), ((8, 4), "fp32"))
+    trace.op("aten::maximum", 31, 15, ((8, 4), "fp32"), ((8, 4), "fp32"))
+
+    assert by_name(imported(trace, tmp_path)) == {
+        "aten::std": (1, 18.0),
+        "aten::maximum": (1, 15.0),
+    }
+
+
+def test_backward_is_looked_through_and_forward_is_what_it_answers(tmp_path):
+    trace = Trace()
+    numbered = {"Sequence number": 7, "Fwd thread id": 0}
+    answer = {"Sequence number": 7, "Fwd thread id": 1}
+    trace.op("aten::relu", 0, 10, ((4, 4), "fp32"), args=numbered)
+    trace.op("aten::abs", 12, 5, ((4, 4), "fp32"), args={"Sequence number": 8, "Fwd thread id": 0})
+    trace.op("autograd::engine::evaluate_function: ReluBackward0", 0, 40, tid=2, args=answer)
+    trace.op("ReluBackward0", 1, 30, ((4, 4), "fp32"), tid=2, args=answer)
+    trace.op("aten::threshold_backward", 2, 20, ((4, 4), "fp32"), ((4, 4), "fp32"), "0", tid=2)
+    trace.add("user_annotation", "Optimizer.step#SGD.step", 50, 20)
+    trace.op("aten::add_", 51, 5, ((4, 4), "fp32"), ((4, 4), "fp32"), "-0.01")
+    run = imported(trace, tmp_path)
+    phases = {run.signatures[row["signature"]].name: row["phase"] for row in run.rows()}
+
+    assert phases == {
+        "aten::relu": "forward", "aten::abs": "other",
+        "aten::threshold_backward": "backward", "aten::add_": "optimizer",
+    }  # fmt: skip
+
+
+def test_modules_nest_and_backward_has_the_module_of_its_forward(tmp_path):
+    trace = Trace()
+    trace.add("python_function", "nn.Module: Net_0", 0, 100)
+    trace.add("python_function", "net.py(3): forward", 1, 98)
+    trace.add("python_function", "nn.Module: Linear_3", 10, 50)
+    numbered = {"Sequence number": 3, "Fwd thread id": 0}
+    trace.op("aten::mm", 12, 20, ((4, 4), "fp32"), ((4, 4), "fp32"), args=numbered)
+    trace.op("MmBackward0", 200, 30, args={"Sequence number": 3, "Fwd thread id": 1}, tid=2)
+    trace.op("aten::mm", 201, 20, ((4, 4), "fp32"), ((4, 4), "fp32"), tid=2)
+    run = imported(trace, tmp_path)
+
+    assert [(row["phase"], row["module"]) for row in run.rows()] == [
+        ("forward", "Net_0.Linear_3"), ("backward", "Net_0.Linear_3"),
+    ]  # fmt: skip
+    assert [gap.what for gap in run.gaps] == ["1 of Python frames"]
+
+
+def test_a_kernel_that_a_wrapper_starts_itself_is_the_wrapper_s(tmp_path):
+    """A custom autograd function launches its own kernel beside an operator's."""
+    trace = Trace()
+    trace.op("FlashAttnFunc", 0, 50, ((4, 4), "fp32"))
+    trace.op("aten::relu", 5, 10, ((4, 4), "fp32"))
+    trace.kernel("relu", 60, 2, launch=6)
+    trace.kernel("flash_fwd", 70, 9, launch=30)
+
+    assert by_name(imported(trace, tmp_path)) == {
+        "FlashAttnFunc": (1, 9.0), "aten::relu": (1, 2.0),
+    }  # fmt: skip
+
+
+def test_a_kernel_outside_every_operator_stands_for_itself(tmp_path):
+    trace = Trace()
+    matmul(trace, 0)
+    trace.kernel("void mine<int>(int*)", 300, 4, launch=200)
+
+    run = imported(trace, tmp_path)
+    assert by_name(run) == {"aten::mm": (1, 100.0), "mine<int>": (1, 4.0)}
+    assert read(run).whole.coverage == pytest.approx(100 / 104)
+
+
+def test_what_an_operator_did_on_the_host_is_no_work_of_the_device(tmp_path):
+    """add_ on a tensor of the CPU: no kernel, and no view."""
+    trace = Trace()
+    matmul(trace, 0)
+    trace.op("aten::add_", 50, 5, ((), "fp32"), ((), "int64"), "1")
+    trace.op("aten::t", 60, 5, ((4, 16), "fp32"))
+    run = imported(trace, tmp_path)
+
+    assert by_name(run) == {"aten::mm": (1, 100.0), "aten::t": (1, 0.0)}
+    assert [row["kind"] for row in run.rows()] == ["op", "range", "op", "kernel", "launch"]
+
+
+def test_copies_over_the_link_stand_for_themselves_and_others_are_their_operator_s(tmp_path):
+    """1,000,000 B from the host cross PCIe and DRAM; on the device they are read and written."""
+    trace = Trace()
+    trace.op("aten::copy_", 0, 10, ((250_000,), "fp32"), ((250_000,), "fp32"), "False")
+    trace.kernel("Memcpy HtoD (Pageable -> Device)", 5, 40, launch=1, cat="gpu_memcpy",
+                 by="cudaMemcpyAsync", bytes=1_000_000)  # fmt: skip
+    trace.op("aten::copy_", 100, 10, ((250_000,), "fp32"), ((250_000,), "fp32"), "False")
+    trace.kernel("Memcpy DtoD (Device -> Device)", 105, 3, launch=101, cat="gpu_memcpy",
+                 by="cudaMemcpyAsync", bytes=1_000_000)  # fmt: skip
+    run = imported(trace, tmp_path)
+    lines = {item.name: item for item in read(run).by("operator")}
+
+    assert {name: item.ledger.demand() for name, item in lines.items()} == {
+        "Memcpy HtoD (Pageable -> Device)": {
+            resource("pcie"): 1_000_000,
+            resource("dram"): 1_000_000,
+        },
+        "aten::copy_": {resource("dram"): 2_000_000},
+    }
+    assert lines["aten::copy_"].measured_s == pytest.approx(3e-6)
+
+
+def test_bytes_of_a_copy_that_only_its_launch_knows(tmp_path):
+    """HIP writes them as text beside the call."""
+    trace = Trace()
+    trace.op("aten::copy_", 0, 10, ((640,), "fp32"), ((640,), "fp32"), "False")
+    trace.add("cuda_runtime", "hipMemcpyWithStream", 1, 5, args={"correlation": 5, "size": "2560"})
+    trace.kernel("Memcpy HtoD (Host -> Device)", 5, 40, cat="gpu_memcpy", correlation=5)
+    (line,) = read(imported(trace, tmp_path)).by("operator")
+
+    assert line.ledger.demand() == {resource("pcie"): 2560, resource("dram"): 2560}
+
+
+def test_fp32_products_on_the_tensor_pipes_are_told_by_their_kernels(tmp_path):
+    trace = Trace()
+    for at, kernel in enumerate(("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128",
+                                 "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_ffma")):  # fmt: skip
+        trace.op("aten::mm", 50 * at, 5.0, ((64, 32), "fp32"), ((32, 16), "fp32"))
+        trace.kernel(kernel, 50 * at + 10, 20, launch=50 * at + 1)
+    demand = [item.ledger.demand() for item in read(imported(trace, tmp_path)).by("call")]
+
+    assert sorted([r.name for r in each if r.is_pipe] for each in demand) == [
+        ["tensor-tf32"], ["vector-fp32"],
+    ]  # fmt: skip
+
+
+def test_a_compiled_kernel_has_its_bytes_as_a_range_and_no_arithmetic(tmp_path):
+    """Two tensors of 4096 B each, one of them the output: 8,192 B, 16,384 B were both updated."""
+    trace = Trace()
+    build = {"kernel_backend": "triton", "num_warps": 4, "kernel_kwargs": "XBLOCK=128",
+             "kernel_file": "/home/somebody/cache/x.py"}  # fmt: skip
+    trace.op(
+        "triton_poi_fused_add_0", 0, 10, ((32, 32), "fp32"), ((32, 32), "fp32"), "1024", args=build
+    )
+    trace.kernel("triton_poi_fused_add_0", 20, 3, launch=2, grid=[8, 1, 1], block=[128, 1, 1])
+    run = imported(trace, tmp_path)
+    (line,) = read(run).by("call")
+    (entry,) = line.ledger.entries
+
+    assert (entry.amount, entry.low, entry.high) == (8192, 8192, 16384)
+    assert line.ledger.unaccounted == ("arithmetic of triton_poi_fused_add_0",)
+    assert line.shapes == "32x32 fp32, 32x32 fp32"
+    assert run.signatures[0].call.args[-1] == "triton warps=4 constants=XBLOCK=128"
+    assert dict(run.rows()[1]["counters"]) == {"grid": 8.0, "block": 128.0}
