@@ -131,12 +131,15 @@ def levels(
 ) -> dict[Resource, Plateau]:
     """Name plateaus after the levels of the hierarchy.
 
-    `largest` is the largest working set of the sweep [B]: the plateau that comes within an octave
-    of it is DRAM.  The others are caches, each named after the advertised size [B] nearest to
-    where it ends, in order.
+    `largest` is the largest working set of the sweep [B].  DRAM is the outermost plateau that
+    comes within an octave of it, or that begins beyond twice the largest advertised cache.  Those
+    further in are caches, each named after the advertised size [B] nearest to where it ends, in
+    order.
     """
-    caches = [p for p in found if 2 * p.holds <= largest]
-    named = dict(zip((DRAM,), (p for p in found if 2 * p.holds > largest), strict=False))
+    beyond = 2 * max(advertised.values(), default=largest)
+    far = [p for p in found if 2 * p.holds > largest or p.points[0].size >= beyond]
+    caches = [p for p in found if p not in far]
+    named: dict[Resource, Plateau] = {DRAM: far[-1]} if far else {}
     left = [level for level in HIERARCHY[:-1] if level in advertised]
     for plateau in caches:
         if left:

@@ -16,6 +16,7 @@ class Absent:
     resource: Resource
     variant: Variant
     why: str
+    lasting: bool = False  # more threads or another try would not change it
 
     def __str__(self) -> str:
         return f"{self.resource.name} {self.variant}: {self.why}"

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from roofline.bench import cpu
 from roofline.bench.cpu import ceilings, host, lacking
 from roofline.bench.cpu.crew import Crew
-from roofline.bench.cpu.matrix import Effort, product
+from roofline.bench.cpu.matrix import Effort, _fallback, product, products
 from roofline.bench.record import Absent
 from roofline.device import (
     DISPATCH,
@@ -221,17 +220,36 @@ def one_product(effort: Effort, dtype: str = "float32", way: str = "torch.mm"):
         torch.set_num_threads(before)
 
 
-def test_a_product_slower_than_the_least_is_a_fallback_and_no_ceiling():
-    found = one_product(replace(EFFORT, least=1e30))
-    assert isinstance(found, Absent)
-    assert found.why.startswith("torch only has a slow fallback, ")
-    assert found.variant == Variant(threads=1, reach=Reach.LIBRARY)
+def library(resource: Resource, rate: float) -> Ceiling:
+    return ceiling(resource, rate, threads=1, reach=Reach.LIBRARY)
+
+
+def test_a_half_type_slower_than_half_of_fp32_is_a_fallback():
+    fp32 = library(VECTOR_FP32, 100e9)
+    slow = _fallback(library(TENSOR_FP16, 49e9), fp32)
+    assert slow == Absent(
+        TENSOR_FP16,
+        fp32.variant,
+        "torch only has a slow fallback, 49.0 Gflop/s on one thread",
+        lasting=True,
+    )
+    assert _fallback(library(TENSOR_FP16, 50e9), fp32) is None
+    assert _fallback(library(VECTOR_FP64, 1e9), fp32) is None
+    assert _fallback(library(TENSOR_FP16, 1e9), GONE) is None
+
+
+def test_what_one_thread_found_lacking_is_not_tried_with_more():
+    every = (VECTOR_FP32, VECTOR_FP64, TENSOR_BF16, TENSOR_FP16, TENSOR_INT8)
+    found = list(products(None, 2, EFFORT, (), dict.fromkeys(every, "torch refuses")))
+    variant = Variant(threads=2, reach=Reach.LIBRARY)
+    assert found == [Absent(r, variant, "torch refuses", lasting=True) for r in every]
 
 
 def test_a_product_torch_does_not_know_is_named_with_torchs_reason():
     found = one_product(EFFORT, "float32", "torch._int_mm")
     assert isinstance(found, Absent)
     assert found.why.startswith("torch refuses: ")
+    assert found.lasting
 
 
 def test_signal_is_the_default_one_afterwards():

@@ -120,6 +120,18 @@ def test_a_disturbed_last_point_does_not_cost_the_level():
     assert named(points)["dram"].rate == 15.0
 
 
+def test_a_plateau_far_beyond_every_cache_is_memory_though_the_sweep_goes_on():
+    # From 48 MiB on 15, and disturbed for more than an octave before the end at 1 GiB.
+    steps = (32 * KIB, 400.0), (512 * KIB, 160.0), (48 * MIB, 60.0), (400 * MIB, 15.0)
+    points = stairs(*steps, (1 << 40, 9.0), largest=1024 * MIB)
+    points = [p for p in points if not 48 * MIB <= p.size < 64 * MIB]
+    rough = [Point(p.size, p.rate * (1.4 if i % 2 else 0.7)) for i, p in enumerate(points[-5:])]
+    found = named([*points[:-5], *rough], {L1: 32 * KIB, L2: 512 * KIB, L3: 32 * MIB})
+    assert found["l3"].holds < 48 * MIB
+    assert found["dram"].rate == 15.0
+    assert found["dram"].holds < 512 * MIB
+
+
 def test_call_overhead_is_no_level():
     # Up to 32 KiB a constant overhead rules: slower than what lies further out.
     found = named(stairs((32 * KIB, 50.0), (512 * KIB, 160.0), (1 << 40, 15.0)))

@@ -169,3 +169,11 @@ def test_the_better_way_wins_at_each_size():
         )
     ]  # fmt: skip
     assert [(s.size, s.way) for s in sweep._best(cells)] == [(8, "cached"), (16, "past")]
+
+
+def test_a_faster_way_without_a_clean_sample_leaves_the_size_unknown():
+    fast = sweep._Cell("copy", "cached", 8, load=None, warm=0, samples=[Sample(9.0, 0.9)] * 3)
+    slow = sweep._Cell("copy", "past", 8, load=None, warm=0, samples=[Sample(2.0, 1.0)] * 3)
+    [best] = sweep._best([fast, slow])
+    assert best.way == "cached"
+    assert sweep.points([best]) == []

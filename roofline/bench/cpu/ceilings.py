@@ -1,7 +1,7 @@
 """The whole measurement of a CPU, part after part."""
 
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ from roofline.bench.cpu.memory import bandwidths
 from roofline.bench.cpu.special import exponentials
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
-from roofline.bench.record import Found, absences
+from roofline.bench.record import Absent, Found, absences
 from roofline.device import Ceiling, Device
 
 # (what is being measured, share of the whole that is done)
@@ -77,7 +77,7 @@ def measure(quick: bool = False, progress: Progress | None = None) -> Device:
     notes = ["a quick measurement"] * quick + list(made.passed_over)
     try:
         with _torch_threads_kept():
-            parts = list(_parts(_QUICK if quick else _FULL, made, host.cores()))
+            parts = list(_parts(_QUICK if quick else _FULL, made, host.cores(), found))
             total, done = sum(p.weight for p in parts), 0.0
             for part in parts:
                 found += part.run(_ticks(tell, part, done, total))
@@ -94,13 +94,17 @@ def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Callable[[
     return lambda share: tell(part.what, (done + share * part.weight) / total)
 
 
-def _parts(depth: _Depth, made: Kernels, cores: tuple[int, ...]) -> Iterator[_Part]:
+def _parts(
+    depth: _Depth, made: Kernels, cores: tuple[int, ...], found: Sequence[Found]
+) -> Iterator[_Part]:
     for threads in dict.fromkeys((1, len(cores))):
-        yield from _parts_of(depth, made, cores[:threads])
+        yield from _parts_of(depth, made, cores[:threads], found)
 
 
-def _parts_of(depth: _Depth, made: Kernels, used: tuple[int, ...]) -> Iterator[_Part]:
-    """The parts with one thread on each CPU of `used`."""
+def _parts_of(
+    depth: _Depth, made: Kernels, used: tuple[int, ...], found: Sequence[Found]
+) -> Iterator[_Part]:
+    """The parts with one thread on each CPU of `used`; `found` is what those before found."""
     told, threads = _conditions(used), len(used)
     native = (*told, made.made_by)
 
@@ -118,7 +122,8 @@ def _parts_of(depth: _Depth, made: Kernels, used: tuple[int, ...]) -> Iterator[_
             if threads == 1:
                 yield dispatch(leader, depth.count, depth.sample_s, told)
             yield exponentials(leader, threads, depth.count, depth.sample_s, told)
-            yield from products(leader, threads, depth.matrix, told)
+            lasting = {f.resource: f.why for f in found if isinstance(f, Absent) and f.lasting}
+            yield from products(leader, threads, depth.matrix, told, lasting)
 
     name = f"{threads} thread{'s' if threads > 1 else ''}"
     if made.chains:
@@ -152,7 +157,8 @@ def _plan(depth: _Depth, used: tuple[int, ...]) -> Plan:
         per_octave=depth.per_octave,
         largest=largest,
         caches=outermost,
-        sample_s=depth.sample_s,
+        # Threads start together to within some 50 us; that must be little beside a sample.
+        sample_s=depth.sample_s * (1 if len(used) == 1 else 3),
         rounds=depth.rounds,
         least_rounds=3,
         budget_s=depth.sweep_s,

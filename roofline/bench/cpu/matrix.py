@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from roofline.bench.cpu.crew import Crew, Load
@@ -22,6 +23,13 @@ from roofline.units import show
 
 SIZES = (128, 256, 384, 512, 768, 1024, 1536)  # N of out[N,N] = a[N,N] @ b[N,N], ascending
 _ONEDNN = "linear in oneDNN's layout"
+_PRODUCTS = (
+    (VECTOR_FP32, "float32", ("torch.mm", _ONEDNN)),
+    (VECTOR_FP64, "float64", ("torch.mm",)),
+    (TENSOR_BF16, "bfloat16", ("torch.mm",)),
+    (TENSOR_FP16, "float16", ("torch.mm",)),
+    (TENSOR_INT8, "int8", ("torch._int_mm",)),
+)
 _TRIED = 3  # samples of each candidate of the search
 
 
@@ -34,29 +42,46 @@ class Effort:
     sample_s: float
     slowest_s: float  # products expected to take longer are not tried
     search_s: float  # a search of candidates ends after this long
-    least: float = 0.0  # 1/s; a product that is slower is a fallback and no ceiling
 
 
 def products(
-    leader: Crew, threads: int, effort: Effort, conditions: Sequence[str]
+    leader: Crew,
+    threads: int,
+    effort: Effort,
+    conditions: Sequence[str],
+    lacking: Mapping[Resource, str] = MappingProxyType({}),
 ) -> Iterator[Found]:
     """Library ceilings; `leader` is one thread that may use `threads` CPUs.  Needs torch.
 
-    fp8 is not tried: without instructions for it PyTorch takes a scalar loop, for seconds.
+    `lacking` are the products that torch does not have, and why, as found with one thread: with
+    more, a slow fallback looks like a busy machine.
+    fp8 is not tried: without instructions for it torch takes a scalar loop, for seconds.
     """
     import torch
 
     told = (*conditions, f"torch {torch.__version__}")
-    fp32 = product(leader, VECTOR_FP32, "float32", ("torch.mm", _ONEDNN), threads, effort, told)
-    yield fp32
-    # A half type slower than that used no instruction made for it, so no pipe would be timed: its
-    # rate would make a poor path through the library look like the limit of the machine.
-    half = replace(effort, least=fp32.rate / 2 if isinstance(fp32, Ceiling) else 0.0)
-    mm = ("torch.mm",)
-    yield product(leader, VECTOR_FP64, "float64", mm, threads, effort, told)
-    yield product(leader, TENSOR_BF16, "bfloat16", mm, threads, half, told)
-    yield product(leader, TENSOR_FP16, "float16", mm, threads, half, told)
-    yield product(leader, TENSOR_INT8, "int8", ("torch._int_mm",), threads, effort, told)
+    variant = Variant(threads=threads, reach=Reach.LIBRARY)
+    fp32: Found | None = None
+    for resource, dtype, ways in _PRODUCTS:
+        if resource in lacking:
+            yield Absent(resource, variant, lacking[resource], lasting=True)
+            continue
+        found = product(leader, resource, dtype, ways, threads, effort, told)
+        fp32 = fp32 or found
+        yield (threads == 1 and _fallback(found, fp32)) or found
+
+
+def _fallback(found: Found, fp32: Found) -> Absent | None:
+    """Says so when a half type is slower than half of fp32: nothing in the CPU was made for it.
+
+    Such a rate would make a poor path through the library look like the limit of the machine.
+    """
+    if not (isinstance(found, Ceiling) and isinstance(fp32, Ceiling)):
+        return None
+    if found.resource not in (TENSOR_FP16, TENSOR_BF16) or found.rate >= fp32.rate / 2:
+        return None
+    why = f"torch only has a slow fallback, {show(found.rate, 'flop/s')} on one thread"
+    return Absent(found.resource, found.variant, why, lasting=True)
 
 
 def product(
@@ -86,11 +111,8 @@ def product(
             if 2 * (2 * n) ** 3 / rate > effort.slowest_s:
                 break
     if not tried:
-        return Absent(resource, variant, f"torch refuses: {refused}")
-    rate, way, n, load = max(tried, key=lambda candidate: candidate[0])
-    if rate < effort.least:
-        reached = show(rate, f"{resource.unit}/s")
-        return Absent(resource, variant, f"torch only has a slow fallback, {reached}")
+        return Absent(resource, variant, f"torch refuses: {refused}", lasting=True)
+    _, way, n, load = max(tried, key=lambda candidate: candidate[0])
     return ceiling(
         resource,
         variant,

@@ -11,6 +11,7 @@ from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.kernels import ARRAYS, ELEMENT, Kernels, Stream
 from roofline.bench.plateau import Point
 from roofline.bench.sample import Sample, Samples, pooled
+from roofline.provenance import spread
 
 _EVERY_WAY = 1 << 20  # B a thread: over smaller sets only the first way of an access is tried
 _SLICE = 8 << 20  # B of one array
@@ -154,4 +155,10 @@ def _best(cells: Iterable[_Cell]) -> list[Swept]:
     for cell in cells:
         swept = Swept(cell.size, cell.way, Samples(tuple(cell.samples)))
         by_size.setdefault(cell.size, []).append(swept)
-    return [max(by_size[s], key=lambda w: w.samples.level or 0.0) for s in sorted(by_size)]
+    return [max(by_size[size], key=_reached) for size in sorted(by_size)]
+
+
+def _reached(swept: Swept) -> float:
+    # Over all samples: a way whose samples were all disturbed may still be the faster one, and
+    # then the size is unknown.
+    return spread([s.rate for s in swept.samples.all]).q3
