@@ -1,32 +1,33 @@
 """``roofline measure``: what this device can really do, kept for everything that comes later."""
 
 import os
+import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from roofline.device import READ_SHARE, RESOURCES, Ceiling, Device
+from roofline.cli.ceiling_table import table, unstable
+from roofline.device import Device
 from roofline.errors import BadInput, Missing
-from roofline.units import show, show_binary
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from roofline.bench.cpu import Progress
 
+SEVERAL = "roofline.measured/1"
 _INTERRUPTED = 130
 _REFRESH_S = 0.2  # a bar that draws more often disturbs what it reports on
 
 
 @click.command(name="measure")
-@click.option("--device", default="cpu", show_default=True, help="What to measure.")
-@click.option("--quick", is_flag=True, help="About 10 seconds instead of a minute.")
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda:N or all.")
+@click.option("--quick", is_flag=True, help="10 seconds for a CPU, 15 for a GPU.")
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it there too."
 )
@@ -35,49 +36,80 @@ _REFRESH_S = 0.2  # a bar that draws more often disturbs what it reports on
 def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet: bool) -> int:
     """Measure this device's ceilings and keep them.
 
-    Bandwidth of every memory level, arithmetic peaks, matrix products and dispatch, with one
-    thread and with one on every core.  Other commands use the newest measurement.  Ctrl-C keeps
-    what is measured until then.
+    CPU (a minute): bandwidth of every memory level, arithmetic peaks, matrix products and
+    dispatch, with one thread and with one on every core.  GPU (90 seconds): every memory level by
+    access, vector and matrix pipes in registers and through PyTorch, launches, links, and what is
+    left after seconds under load.  Other commands use the newest measurement.  Ctrl-C keeps what
+    is measured until then.
 
     \b
     Example:
       roofline measure
-      roofline measure --quick --json
+      roofline measure --device cuda:0 --quick
+      roofline measure --device all --json
     """
-    if device != "cpu":
-        raise Missing(f"{device!r} cannot be measured; there is cpu")
     if output is not None and not output.absolute().parent.is_dir():
         raise BadInput(f"cannot write {output}: no folder {output.absolute().parent}")
-    from roofline.bench.cpu import Stopped, measure
+    from roofline.bench.cpu import Stopped
     from roofline.devices.kept import keep
 
+    measured: list[Device] = []
     stopped = False
-    with _bar(shown=sys.stderr.isatty() and not quiet) as progress:
-        try:
-            measured = measure(quick=quick, progress=progress)
-        except Stopped as interruption:
-            if interruption.device is None:
-                raise
-            measured, stopped = interruption.device, True
-    document = _document(measured)
+    for name, measure in _measures(device):
+        with _bar(f"{name}: " if device == "all" else "", not quiet) as progress:
+            try:
+                measured.append(measure(quick, progress))
+            except Stopped as interruption:
+                if interruption.device is None and not measured:
+                    raise
+                measured += filter(None, [interruption.device])
+                stopped = True
+                break
+    document = _document(measured, several=device == "all")
     if output is not None:
         _write(output, document)
-    path = keep(measured)
+    paths = [keep(one) for one in measured]
     if as_json:
         click.echo(document)
     else:
-        _print(measured)
+        for one in measured:
+            _print(one)
     sys.stdout.flush()
-    click.echo(f"{'interrupted; the part measured is ' * stopped}kept in {path}", err=True)
+    kept = ", ".join(map(str, paths))
+    click.echo(f"{'interrupted; the part measured is ' * stopped}kept in {kept}", err=True)
     return _INTERRUPTED if stopped else 0
 
 
-def _document(device: Device) -> bytes:
+_Measure = Callable[[bool, "Progress"], Device]
+
+
+def _measures(device: str) -> list[tuple[str, _Measure]]:
+    """What to measure, by name: the CPU, one GPU, or everything."""
+    from roofline.bench import cpu, gpu
+
+    cuda = re.fullmatch(r"cuda(?::(\d+))?", device)
+    if device == "cpu":
+        return [("cpu", cpu.measure)]
+    if cuda:
+        return [(device, partial(gpu.measure, int(cuda[1] or 0)))]
+    if device == "all":
+        gpus = [(f"cuda:{i}", partial(gpu.measure, i)) for i in range(gpu.count())]
+        return [("cpu", cpu.measure), *gpus]
+    there = ["cpu", *(f"cuda:{i}" for i in range(gpu.count())), "all"]
+    raise Missing(f"{device!r} cannot be measured; there is {', '.join(there)}")
+
+
+def _document(devices: Sequence[Device], several: bool) -> bytes:
     import msgspec
 
     from roofline.devices.kept import SCHEMA
 
-    return msgspec.json.format(msgspec.json.encode({"schema": SCHEMA, "device": device}), indent=1)
+    plain = (
+        {"schema": SEVERAL, "devices": devices}
+        if several
+        else {"schema": SCHEMA, "device": devices[0]}
+    )
+    return msgspec.json.format(msgspec.json.encode(plain), indent=1)
 
 
 def _write(path: Path, document: bytes) -> None:
@@ -96,13 +128,14 @@ def _write(path: Path, document: bytes) -> None:
 
 
 @contextmanager
-def _bar(shown: bool) -> "Iterator[Progress]":
+def _bar(prefix: str, wanted: bool) -> "Iterator[Progress]":
     """A progress bar on standard error, drawn between samples and never beside them."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     console = Console(stderr=True)
+    shown = wanted and sys.stderr.isatty()
     with Progress(
         *columns, console=console, auto_refresh=False, transient=True, disable=not shown
     ) as bar:
@@ -112,7 +145,7 @@ def _bar(shown: bool) -> "Iterator[Progress]":
             nonlocal drawn
             if (now := time.monotonic()) - drawn > _REFRESH_S:
                 drawn = now
-                bar.update(task, description=what, completed=share, refresh=True)
+                bar.update(task, description=prefix + what, completed=share, refresh=True)
 
         yield progress
 
@@ -120,44 +153,17 @@ def _bar(shown: bool) -> "Iterator[Progress]":
 def _print(device: Device) -> None:
     from rich.console import Console
 
+    from roofline import devices
+    from roofline.devices import datasheet
+
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     console = Console(width=110 if piped else None, highlight=False, markup=False, emoji=False)
     console.print(f"{device.name} ({device.id})\n", style="bold")
-    console.print(_table(sorted(device.ceilings, key=_row_order)))
+    sheet = datasheet.load(device.id) if device.id in devices.known() else None
+    console.print(table(device, sheet))
+    for line in unstable(device.ceilings):
+        console.print(f"* {line}")
     for mapped in device.mapped:
         console.print(f"{mapped.lacks.name} is taken as {mapped.uses.name}: {mapped.why}")
     if device.note:
         console.print(f"\n{device.note}")
-
-
-def _row_order(ceiling: Ceiling) -> tuple[int, int, int]:
-    order, access = list(RESOURCES), list(READ_SHARE)
-    variant = ceiling.variant
-    return (
-        # Memory first, from the core outwards, then pipes, then dispatch.
-        order.index(ceiling.resource.name) + len(order) * (not ceiling.resource.is_boundary),
-        variant.threads or 0,
-        0 if variant.access is None else access.index(variant.access),
-    )
-
-
-def _table(ceilings: Sequence[Ceiling]) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("ceiling", "of"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("threads", "holds", "median", "95 % of median", "n", "clean"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for c in ceilings:
-        unit, spread = f"{c.resource.unit}/s", c.provenance.spread
-        interval = clean = n = ""
-        if spread is not None:
-            n, clean = str(spread.n), f"{spread.n / (spread.n + spread.dropped):.0%}"
-            if spread.low is not None and spread.high is not None:
-                interval = f"{show(spread.low, unit)} to {show(spread.high, unit)}"
-        holds = "" if c.capacity is None else show_binary(c.capacity)
-        of = c.variant.access or c.variant.reach or ""
-        threads = "" if c.variant.threads is None else str(c.variant.threads)
-        table.add_row(c.resource.name, of, threads, holds, show(c.rate, unit), interval, n, clean)
-    return table

@@ -136,11 +136,18 @@ def test_output_is_written_too(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--device", "cuda:0"], "roofline: 'cuda:0' cannot be measured; there is cpu\n"),
+        (
+            ["--device", "cuda:99"],
+            "roofline: no device 'cuda:99'; there is no GPU that torch can use, and cpu\n",
+        ),
+        (["--device", "tpu"], "roofline: 'tpu' cannot be measured; there is cpu, all\n"),
         (["-o", "/nowhere/x.json"], "roofline: cannot write /nowhere/x.json: no folder /nowhere\n"),
     ],
 )
-def test_a_mistake_is_one_sentence_before_anything_is_measured(capsys, toy, arguments, sentence):
+def test_a_mistake_is_one_sentence_before_anything_is_measured(
+    capsys, monkeypatch, toy, arguments, sentence
+):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert main(["measure", *arguments]) == 2
     assert capsys.readouterr() == ("", sentence)
     assert toy == []

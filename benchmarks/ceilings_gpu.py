@@ -1,0 +1,210 @@
+"""Ceilings of a GPU beside what others reach on it, as ratios of medians from one run.
+
+    python benchmarks/ceilings_gpu.py [--device 0] [--gpu-benches FOLDER] [-o FILE]
+
+Rivals are torch's own operators and the first Triton kernel one would write; with --gpu-benches
+also programs of a clone of RRZE-HPC/gpu-benches, given as FOLDER with the built programs
+`gpu-stream`, `gpu-l2-cache` and `gpu-cache` in it.  A ratio is ours over theirs; above 1 ours is
+faster.  -o writes the ceilings that were measured as JSON.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from roofline.bench.gpu import ceilings, gemm, launch, memory
+from roofline.bench.gpu.card import Driver, card, working_on
+from roofline.bench.gpu.timing import Effort, Load, Timer, timer
+from roofline.bench.plateau import Point
+from roofline.device import Ceiling, Device, Reach
+from roofline.units import show
+
+EFFORT = Effort(count=30, sample_s=1.5e-3, pause_s=0.15)
+GIB = 1 << 30
+Row = tuple[str, str, float | None]  # ceiling (resource and variant), rival, its rate
+
+
+def median_rate(clock: Timer, load: Load) -> float:
+    """The rival's median, taken as ours is."""
+    rates = sorted(clock.take(load).rates)
+    return rates[len(rates) // 2]
+
+
+def torch_streams(clock: Timer, pool: memory.Pool) -> Iterator[Row]:
+    """torch's own read, write, copy and triad over the same arrays."""
+    size = pool.n * memory.ELEMENT
+
+    def over(run: Callable[[Any, Any, Any], object], arrays: int) -> float:
+        return median_rate(clock, Load(lambda turn: run(*pool.three(turn)), arrays * size))
+
+    yield "dram read", "torch sum", over(lambda x, y, z: x.sum(), 1)
+    yield "dram write", "torch fill_", over(lambda x, y, z: z.fill_(1.5), 1)
+    yield "dram copy", "torch copy_", over(lambda x, y, z: z.copy_(x), 2)
+    yield "dram triad", "torch add", over(lambda x, y, z: torch.add(x, y, alpha=1.25, out=z), 3)
+
+
+def torch_products(clock: Timer) -> Iterator[Row]:
+    """8192 cubed, the shape everyone quotes."""
+    for product in gemm.products(clock.card):
+        if product.sparse:
+            continue
+        with product.setting():
+            try:
+                rate = median_rate(
+                    clock, gemm.load(product, (8192, 8192, 8192), product.layouts[-1])
+                )
+            except (RuntimeError, NotImplementedError) as error:
+                print(f"{product.call}: {error}", file=sys.stderr)
+                continue
+        yield f"{product.resource.name} {product.variant}", f"{product.call}, 8192 cubed", rate
+
+
+def torch_launches(clock: Timer) -> Iterator[Row]:
+    """torch's add of one element, in the three ways."""
+    for way in launch.WAYS:
+        rates = sorted(launch.take(clock, launch.eager(), way).rates)
+        yield f"launch {way}", "torch add_ of one element", rates[len(rates) // 2]
+
+
+def naive_fma(clock: Timer) -> Iterator[Row]:
+    """The first FMA loop one writes: one program a block of 1024, 4 warps, unrolled 8 times."""
+    from roofline.bench.gpu.kernels import loops
+
+    x = torch.rand(1024 * 4096, device="cuda")
+
+    def run(_turn: int) -> None:
+        loops.registers[(4096,)](x, -1.0, 2.0, 256, BLOCK=1024, UNROLL=8, STEP="fma")
+
+    work = 2.0 * 1024 * 4096 * 256 * 8
+    yield "vector-fp32 register", "naive Triton loop", median_rate(clock, Load(run, work))
+
+
+def gpu_benches(folder: Path) -> Iterator[Row]:
+    """The programs of RRZE-HPC/gpu-benches; their best figure in the range ours is quoted for."""
+    told = _output(folder / "gpu-stream")
+    # block smBlocks threads occ% | GB/s: init read scale triad 3pt 5pt, all in double
+    rows = [[float(x) for x in re.findall(r"[\d.]+", line.split("GB/s:")[1])]
+            for line in told.splitlines() if "GB/s:" in line]  # fmt: skip
+    for name, column in (("read", 1), ("write", 0), ("copy", 2)):
+        if rows:
+            yield f"dram {name}", "RRZE gpu-stream", 1e9 * max(row[column] for row in rows)
+    cached = [(kib * 1024, rate * 1e9) for kib, rate in _cached(_output(folder / "gpu-l2-cache"))]
+    inside = [rate for size, rate in cached if 12e6 <= size <= 25e6]
+    if inside:
+        yield "l2 read", "RRZE gpu-l2-cache, 12 to 25 MB", max(inside)
+    outside = [rate for size, rate in cached if 0.6e9 <= size <= 1.1e9]
+    if outside:
+        yield "dram read", "RRZE gpu-l2-cache, 0.6 to 1.1 GB", max(outside)
+    inner = [rate for kib, rate in _cached(_output(folder / "gpu-cache")) if kib <= 128]
+    if inner:
+        yield "l1 read", "RRZE gpu-cache", 1e9 * max(inner)
+
+
+def _cached(told: str) -> Iterator[tuple[float, float]]:
+    """Working set [KiB] and GB/s of every line."""
+    for line in told.splitlines():
+        sizes, rates = re.findall(r"(\d+) kB", line), re.findall(r"([\d.]+) GB/s", line)
+        if sizes and rates:
+            yield float(sizes[-1]), float(rates[0])
+
+
+def _output(program: Path) -> str:
+    if not program.exists():
+        print(f"no {program}", file=sys.stderr)
+        return ""
+    try:
+        done = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired as late:
+        return (
+            (late.stdout or b"").decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+        )
+    return done.stdout
+
+
+def rivals(index: int, folder: Path | None) -> list[Row]:
+    """Everyone else's figures on this card, now."""
+    unit = card(index)
+    with working_on(unit):
+        clock = timer(unit, Driver(unit), EFFORT)
+        pool = memory.pool(torch.cuda.mem_get_info(index)[0], quick=False)
+        found = [*torch_streams(clock, pool), *naive_fma(clock)]
+        del pool
+        torch.cuda.empty_cache()
+        found += [*torch_products(clock), *torch_launches(clock)]
+        torch.cuda.empty_cache()
+    return found + (list(gpu_benches(folder)) if folder else [])
+
+
+def table(device: Device, found: list[Row]) -> str:
+    """One line a ceiling and rival."""
+    ours = {f"{c.resource.name} {c.variant}".strip(): c for c in device.ceilings}
+    lines = [f"{'ceiling':<36}{'ours':>16}{'theirs':>16}{'ratio':>8}  rival"]
+    for name, rival, rate in found:
+        mine = ours.get(name)
+        if mine is None or rate is None:
+            lines.append(f"{name:<36}{'':>16}{'':>16}{'':>8}  {rival}: no such ceiling here")
+            continue
+        unit = f"{mine.resource.unit}/s"
+        lines.append(
+            f"{name:<36}{show(mine.rate, unit):>16}{show(rate, unit):>16}{mine.rate / rate:>8.3f}  {rival}"
+        )
+    return "\n".join([*lines, "", *of_clock(device)])
+
+
+def of_clock(device: Device) -> Iterator[str]:
+    """Pipes and on-chip memory as a share of what the chip could do at the clock it ran at."""
+    units = next(f.value for f in device.facts if f.name == "sm_count")
+    per_clock = {"vector-fp32": 256, "l1": 128, "shared": 128}
+    for c in device.ceilings:
+        most = per_clock.get(c.resource.name)
+        if most is None or c.clock_hz is None or c.variant.reach is Reach.LIBRARY or c.variant.way:
+            continue
+        share = c.rate / (float(units) * most * c.clock_hz)
+        yield (
+            f"{c.resource.name} {c.variant}: {share:.3f} of {units:g} x {most} "
+            f"{c.resource.unit} x {c.clock_hz / 1e6:.0f} MHz"
+        )
+
+
+def sweep_text(sweep: list[Point]) -> str:
+    """The working-set sweep behind the L2 ceiling."""
+    return "\n".join(f"{p.size / 2**20:8.1f} MiB {show(p.rate, 'B/s'):>12}" for p in sweep)
+
+
+def best_of(device: Device, name: str) -> Ceiling | None:
+    """The fastest ceiling of a resource."""
+    return max(
+        (c for c in device.ceilings if c.resource.name == name), key=lambda c: c.rate, default=None
+    )
+
+
+def main() -> None:
+    """Measure, let the rivals run, print both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--gpu-benches", type=Path)
+    parser.add_argument("-o", "--output", type=Path)
+    asked = parser.parse_args()
+    ours = ceilings.measured(asked.device)
+    device = ceilings.device(ours)
+    if asked.output:
+        import msgspec
+
+        asked.output.write_bytes(msgspec.json.format(msgspec.json.encode(device), indent=1))
+    for c in device.ceilings:
+        spread = c.provenance.spread
+        print(f"{c.resource.name:<20}{c.variant!s:<36}{show(c.rate, c.resource.unit + '/s'):>16}  "
+              f"{(c.clock_hz or 0) / 1e6:6.0f} MHz  {spread.unstable if spread else ''}  {c.provenance.source}")  # fmt: skip
+    print(device.note.replace(". ", "\n"))
+    print(sweep_text(ours.sweep), flush=True)
+    print(table(device, rivals(asked.device, asked.gpu_benches)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""What pytest must not import: modules that hold Triton kernels, where there is no Triton."""
+
+from importlib.util import find_spec
+
+collect_ignore = (
+    []
+    if find_spec("triton")
+    else ["roofline/bench/gpu/kernels/streams.py", "roofline/bench/gpu/kernels/loops.py"]
+)

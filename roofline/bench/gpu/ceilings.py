@@ -1,0 +1,204 @@
+"""The whole measurement of a GPU, part after part."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from roofline import devices
+from roofline.bench.cpu import Progress, Stopped
+from roofline.bench.gpu import gemm, launch, link, memory, onchip, tensor, vector
+from roofline.bench.gpu.card import (
+    Card,
+    Driver,
+    card,
+    count,
+    fingerprint,
+    versions,
+    working_on,
+)
+from roofline.bench.gpu.record import Recorder, recorder
+from roofline.bench.gpu.sustained import COPY, LIBRARY, REGISTER, sustained
+from roofline.bench.gpu.timing import Effort, Load, timer
+from roofline.bench.plateau import Point
+from roofline.bench.record import Absent, Found
+from roofline.device import (
+    DRAM,
+    TENSOR_BF16,
+    TENSOR_FP8,
+    TENSOR_FP16,
+    VECTOR_FP32,
+    Ceiling,
+    Device,
+    Fact,
+    Mapped,
+    Trace,
+)
+from roofline.errors import NotFound
+from roofline.provenance import Basis, Provenance
+
+_QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, warm_s=4e-3)
+_FULL = Effort(count=30, sample_s=1.5e-3, pause_s=0.15)
+QUICK_PIPES = (TENSOR_FP16, TENSOR_BF16, TENSOR_FP8)
+
+Tick = Callable[[float], None]
+
+
+@dataclass(slots=True)
+class Measured:
+    """What there is so far."""
+
+    card: Card
+    found: list[Found] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    sweep: list[Point] = field(default_factory=list)  # L2, for those who want to look
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    what: str
+    weight: float  # its share of the time, to any scale
+    run: Callable[[Tick], Iterable[Found]]
+
+
+def measure(index: int, quick: bool = False, progress: Progress | None = None) -> Device:
+    """Measure the GPU that torch calls ``cuda:index``.
+
+    About 90 s, 15 s when `quick`.  Ctrl-C raises `Stopped` with what there is.
+    """
+    return device(measured(index, quick, progress))
+
+
+def measured(index: int, quick: bool = False, progress: Progress | None = None) -> Measured:
+    """The same, with the sweep behind it."""
+    found = Measured(card(index))
+    tell = progress or (lambda _what, _share: None)
+    try:
+        with working_on(found.card):
+            _all(found, quick, tell)
+    except KeyboardInterrupt:
+        found.notes.insert(0, "partial: interrupted before everything was measured")
+        raise Stopped(device(found) if found.found else None) from None
+    return found
+
+
+def _all(found: Measured, quick: bool, tell: Progress) -> None:
+    tell("compiling kernels", 0.0)
+    driver = Driver(found.card)
+    made = timer(found.card, driver, _QUICK if quick else _FULL)
+    found.notes += ["a quick measurement"] * quick
+    found.notes += filter(None, (driver.others(), driver.why_not, made.no_clock))
+    parts = list(_parts(found, recorder(made, driver.settings()), quick))
+    total, done = sum(part.weight for part in parts), 0.0
+    for part in parts:
+        tick = _ticks(tell, part, done, total)
+        for one in part.run(tick):
+            found.found.append(one)
+        done += part.weight
+    if (others := driver.others()) and others not in found.notes:
+        found.notes.append(others)
+    tell("done", 1.0)
+
+
+def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Tick:
+    tell(part.what, done / total)
+    return lambda share: tell(part.what, (done + share * part.weight) / total)
+
+
+def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
+    import torch
+
+    unit = found.card
+    arrays = memory.pool(torch.cuda.mem_get_info(unit.index)[0], quick)
+    products = gemm.products(unit)
+    pipes = tuple(tensor.PIPES)
+    if quick:
+        products = tuple(p for p in products if p.resource in QUICK_PIPES and not p.way)
+        pipes = QUICK_PIPES
+    yield _Part("memory", 8, lambda _: memory.dram(made, arrays, quick))
+    yield _Part("L2", 5, lambda _: memory.l2(made, arrays, quick, found.sweep))
+    yield _Part("L1 and shared memory", 2, lambda _: onchip.levels(made))
+    yield _Part("vector pipes", 5, lambda _: vector.loops(made, quick))
+    yield _Part("matrix pipes", 6, lambda _: tensor.pipes(made, pipes))
+    yield _Part("matrix products", 14, lambda _: gemm.gemms(made, products, quick))
+    yield _Part("launches", 2, lambda _: launch.launches(made))
+    yield _Part("links", 3, lambda _: link.host(made, quick))
+    if (others := count()) > 1:
+        yield _Part("links between GPUs", 2, lambda _: link.peers(made, others))
+    if not quick:
+        for what, load in _sustained(found, arrays):
+            yield _Part(f"{what}, sustained", 11, _long(found, made, what, load))
+
+
+def _sustained(found: Measured, arrays: memory.Pool) -> Iterator[tuple[str, Callable[[], Load]]]:
+    """Loads for the long runs: memory, a matrix product, vector arithmetic."""
+    units = found.card.units
+    yield "copy", lambda: memory.once(arrays, "copy", *memory.QUICK_WAYS[0])
+    yield "matrix product", lambda: gemm.load(gemm.products(found.card)[0], (8192, 8192, 8192), "t")
+    yield "FMA", lambda: vector.load(vector.LOOPS[0], units, *vector.WAYS[0])
+
+
+_LONG = {
+    "copy": (DRAM, COPY, "Triton copy", "fp32 arrays in turns, 8 B an element"),
+    "matrix product": (TENSOR_BF16, LIBRARY, "torch.mm, bfloat16, 8192 x 8192 x 8192",
+                       "fp32 accumulate, random operands"),
+    "FMA": (VECTOR_FP32, REGISTER, "Triton loop of x = x*a + b in registers", "float32"),
+}  # fmt: skip
+
+
+def _long(
+    found: Measured, made: Recorder, what: str, load: Callable[[], Load]
+) -> Callable[[Tick], Iterable[Found]]:
+    def run(tick: Tick) -> Iterator[Found]:
+        resource, variant, method, about = _LONG[what]
+        one, trace = sustained(made, resource, variant, load(), method, (about,), tick)
+        found.traces.append(trace)
+        yield one
+
+    return run
+
+
+def device(found: Measured) -> Device:
+    """Everything that was measured as one device, named after its datasheet where there is one."""
+    card = found.card
+    device_id, name, facts, mapped = _printed(card)
+    told = _facts(card)
+    names = {fact.name for fact in told}
+    absent = [str(one) for one in found.found if isinstance(one, Absent)]
+    return Device(
+        id=device_id,
+        name=name,
+        kind="gpu",
+        ceilings=tuple(one for one in found.found if isinstance(one, Ceiling)),
+        facts=(*(f for f in facts if f.name not in names), *told),
+        mapped=mapped,
+        note=". ".join((*found.notes, *absent)),
+        traces=tuple(found.traces),
+    )
+
+
+def _printed(card: Card) -> tuple[str, str, tuple[Fact, ...], tuple[Mapped, ...]]:
+    try:
+        sheet = devices.find(card.name)
+    except NotFound:
+        slug = "-".join(re.findall(r"[a-z0-9.]+", card.name.lower()))
+        return f"gpu-{slug}", card.name, (), ()
+    return sheet.id, sheet.name, sheet.facts, sheet.mapped
+
+
+def _facts(card: Card) -> tuple[Fact, ...]:
+    """What the card and its driver say of themselves."""
+    where = Provenance(
+        basis=Basis.MEASURED, source="asked of the card through torch and NVML",
+        as_of=datetime.now(UTC).date(),
+    )  # fmt: skip
+    rows: list[tuple[str, float | str, str]] = [("sm_count", card.units, "")]
+    if card.l2:
+        rows.append(("l2_capacity", float(card.l2), "B"))
+    rows.append(("memory", float(card.memory), "B"))
+    settings = Driver(card).settings() | versions()
+    rows += [(name.lower().replace(" ", "_"), value, "") for name, value in settings.items()]
+    if mark := fingerprint(card):
+        rows.append(("gpu", mark, ""))
+    return tuple(Fact(name=n, value=v, unit=u, provenance=where) for n, v, u in rows)

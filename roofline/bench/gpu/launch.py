@@ -1,0 +1,134 @@
+"""What starting a kernel costs: back to back, waited for, from a captured graph; and an operator's.
+
+Back to back and from a graph are timed by device events around many launches.  Launch and wait is
+timed by the host's clock, since the host's waiting is what is asked for.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+
+from roofline.bench.gpu.cuda import module
+from roofline.bench.gpu.record import Recorder
+from roofline.bench.gpu.timing import Taken, Timer
+from roofline.bench.record import Found
+from roofline.device import DISPATCH, LAUNCH, PLAIN, Variant
+from roofline.errors import Missing
+
+MANY, GRAPHED, WAITED = 400, 1000, 100  # launches in one sample
+WARM_S = 0.1
+BACK_TO_BACK, AND_WAIT, FROM_GRAPH = "back to back", "launch and wait", "from a graph"
+WAYS = (BACK_TO_BACK, AND_WAIT, FROM_GRAPH)
+
+
+def launches(recorder: Recorder) -> Iterator[Found]:
+    """Launches a second of an empty kernel in three ways, and eager operators a second."""
+    empty, what = kernel(recorder.timer)
+    for way in WAYS:
+        taken = take(recorder.timer, empty, way)
+        yield recorder.of(LAUNCH, taken, f"{what}, {way}", (ABOUT[way],), Variant(way=way))
+    operator = eager()
+    taken = take(recorder.timer, operator, BACK_TO_BACK)
+    yield recorder.of(
+        DISPATCH,
+        taken,
+        "eager torch add_ of one element on the card",
+        (ABOUT[BACK_TO_BACK],),
+        PLAIN,
+    )
+
+
+ABOUT = {
+    BACK_TO_BACK: f"device events around {MANY} launches from Python",
+    AND_WAIT: "host clock around a launch and the wait for it",
+    FROM_GRAPH: f"device events around the replay of {GRAPHED} captured launches",
+}
+
+
+def kernel(timer: Timer) -> tuple[Callable[[], object], str]:
+    """A function that launches an empty kernel, and what it is."""
+    card = timer.card
+    if card.nvidia:
+        try:
+            source = files("roofline.bench.gpu.kernels").joinpath("clock.cu").read_text()
+            function = module(source, card.target).function("nothing")
+            return function.launcher(1, 32, ()), "empty CUDA kernel by cuLaunchKernel"
+        except Missing:  # then by Triton, as on cards of other makers
+            return _triton(), "empty Triton kernel"
+    return _triton(), "empty Triton kernel"
+
+
+def _triton() -> Callable[[], object]:
+    from roofline.bench.gpu.kernels import loops
+
+    return lambda: loops.nothing[(1,)](num_warps=1)
+
+
+def eager() -> Callable[[], object]:
+    """One eager operator whose own work is nothing."""
+    import torch
+
+    value, one = torch.zeros(1, device="cuda"), torch.ones(1, device="cuda")
+
+    def run() -> object:
+        with torch.inference_mode():
+            return value.add_(one)
+
+    return run
+
+
+def take(timer: Timer, start: Callable[[], object], way: str) -> Taken:
+    """Samples of launches a second."""
+    import torch
+
+    # The host's clock rises and its caches fill over the first thousands of launches.
+    until = time.perf_counter() + WARM_S
+    while time.perf_counter() < until:
+        for _ in range(WAITED):
+            start()
+        torch.cuda.synchronize()
+    before = timer.driver.state()
+    sample = {BACK_TO_BACK: _back_to_back, AND_WAIT: _and_wait, FROM_GRAPH: _from_graph}[way]
+    rates = sample(start, max(20, timer.effort.count))
+    return Taken(rates=tuple(rates), clocks=(), before=before, after=timer.driver.state())
+
+
+def _back_to_back(start: Callable[[], object], count: int) -> list[float]:
+    return [MANY / _between_events(start, MANY) for _ in range(count)]
+
+
+def _and_wait(start: Callable[[], object], count: int) -> list[float]:
+    import torch
+
+    rates = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        for _ in range(WAITED):
+            start()
+            torch.cuda.synchronize()
+        rates.append(WAITED / (time.perf_counter() - begin))
+    return rates
+
+
+def _from_graph(start: Callable[[], object], count: int) -> list[float]:
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(GRAPHED):
+            start()
+    graph.replay()
+    return [GRAPHED / _between_events(graph.replay, 1) for _ in range(count)]
+
+
+def _between_events(start: Callable[[], object], times: int) -> float:
+    import torch
+
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    begin.record()
+    for _ in range(times):
+        start()
+    end.record()
+    torch.cuda.synchronize()
+    return float(begin.elapsed_time(end)) / 1e3

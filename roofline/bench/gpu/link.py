@@ -1,0 +1,72 @@
+"""Links: copies between host and card, pinned and pageable, and between cards."""
+
+from collections.abc import Iterator
+
+from roofline.bench.gpu.record import Recorder
+from roofline.bench.gpu.timing import Load
+from roofline.bench.record import Absent, Found
+from roofline.device import NVLINK, PCIE, Variant
+from roofline.units import show_binary
+
+SIZE, PAGEABLE_SIZE, PEER_SIZE = 1 << 28, 1 << 26, 1 << 28  # B
+
+
+def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
+    """Host to device and back, each pinned and pageable.
+
+    The pinned ways come first: they are what the link can do, and what a placement takes.
+    """
+    import torch
+
+    for pinned in (True, False):
+        size = SIZE if pinned else PAGEABLE_SIZE
+        memory = "pinned" if pinned else "pageable"
+        try:
+            there = torch.randint(0, 256, (size,), dtype=torch.uint8, pin_memory=pinned)
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0]
+            yield from (
+                Absent(PCIE, Variant(way=f"{to}, {memory}"), reason) for to in ("h2d", "d2h")
+            )
+            continue
+        here = torch.empty(size, dtype=torch.uint8, device="cuda")
+        for to, target, origin in (("h2d", here, there), ("d2h", there, here)):
+
+            def run(
+                _turn: int, target: torch.Tensor = target, origin: torch.Tensor = origin
+            ) -> None:
+                target.copy_(origin, non_blocking=True)
+
+            yield recorder.ceiling(
+                PCIE,
+                Load(run, size),
+                f"torch copy_ of {memory} host memory, {to}",
+                (f"{show_binary(size)} of random bytes",),
+                Variant(way=f"{to}, {memory}"),
+                count=10 if quick else 20,
+            )
+
+
+def peers(recorder: Recorder, others: int) -> Iterator[Found]:
+    """A copy to every other card that this one reaches directly; the slowest way is the ceiling."""
+    import torch
+
+    index = recorder.timer.card.index
+    for other in (i for i in range(others) if i != index):
+        variant = Variant(way=f"cuda:{index} to cuda:{other}")
+        if not torch.cuda.can_device_access_peer(index, other):
+            yield Absent(NVLINK, variant, "the cards do not reach each other directly")
+            continue
+        origin = torch.randint(0, 256, (PEER_SIZE,), dtype=torch.uint8, device=f"cuda:{index}")
+        target = torch.empty_like(origin, device=f"cuda:{other}")
+
+        def run(_turn: int, target: torch.Tensor = target, origin: torch.Tensor = origin) -> None:
+            target.copy_(origin, non_blocking=True)
+
+        yield recorder.ceiling(
+            NVLINK,
+            Load(run, PEER_SIZE),
+            "torch copy_ from card to card",
+            (f"{show_binary(PEER_SIZE)} of random bytes, one direction",),
+            variant,
+        )

@@ -1,0 +1,142 @@
+"""From samples on a GPU to a ceiling that says how, on what and in which state it was obtained."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+
+from roofline.bench.gpu.card import Card, State, fingerprint, versions
+from roofline.bench.gpu.timing import Load, Taken, Timer
+from roofline.bench.verdict import verdict
+from roofline.device import PLAIN, Ceiling, Resource, Variant
+from roofline.provenance import Basis, Provenance, spread
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Makes ceilings of one card; what stays the same is said once here."""
+
+    timer: Timer
+    common: tuple[str, ...]
+
+    def ceiling(
+        self,
+        resource: Resource,
+        load: Load,
+        method: str,
+        about: Sequence[str],
+        variant: Variant = PLAIN,
+        *,
+        capacity: int | None = None,
+        count: int | None = None,
+    ) -> Ceiling:
+        """Measure `load`; once more when its samples are no one number, and say so if it stays."""
+        taken = self.timer.take(load, count)
+        if judged(taken):
+            again = self.timer.take(load, count)
+            taken = taken if judged(again) else again
+        return self.of(resource, taken, method, about, variant, capacity=capacity)
+
+    def of(
+        self,
+        resource: Resource,
+        taken: Taken,
+        method: str,
+        about: Sequence[str],
+        variant: Variant = PLAIN,
+        *,
+        capacity: int | None = None,
+    ) -> Ceiling:
+        """The ceiling that these samples make."""
+        found = spread(taken.rates, unstable=judged(taken))
+        now = datetime.now(UTC)
+        told = (*about, *clocks(taken), *self.common, f"{now:%Y-%m-%dT%H:%M:%SZ}")
+        return Ceiling(
+            resource=resource,
+            rate=found.median,
+            variant=variant,
+            capacity=capacity,
+            clock_hz=taken.clock_hz,
+            provenance=Provenance(
+                basis=Basis.MEASURED,
+                source=method,
+                as_of=now.date(),
+                conditions="; ".join(told),
+                spread=found,
+            ),
+        )
+
+
+def recorder(timer: Timer, settings: Mapping[str, str]) -> Recorder:
+    """A recorder for the timer's card, whose driver said `settings`."""
+    return Recorder(timer, common(timer.card, settings))
+
+
+def common(card: Card, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """What every record of this card holds beside its own circumstances."""
+    named = {**settings, **versions()}
+    mark = fingerprint(card)
+    return (
+        *(f"{name} {value}" for name, value in named.items()),
+        *((f"GPU {mark}",) if mark else ()),
+        f"code {code()}",
+    )
+
+
+def judged(taken: Taken) -> str:
+    """What is wrong with these samples, in words; "" is nothing.
+
+    Where rates move with the clock and only with it, that is said: the card held itself back.
+    """
+    found = verdict(taken.rates)
+    if found.stable or len(taken.clocks) != len(taken.rates):
+        return found.why
+    per_cycle = [rate / hz for rate, hz in zip(taken.rates, taken.clocks, strict=True)]
+    if not verdict(per_cycle).stable:
+        return found.why
+    first, last = taken.clocks[0] / 1e6, taken.clocks[-1] / 1e6
+    low, high = min(taken.clocks) / 1e6, max(taken.clocks) / 1e6
+    return (
+        f"{found.why}; it follows the clock, {first:.0f} MHz at first, {last:.0f} at last, "
+        f"between {low:.0f} and {high:.0f}"
+    )
+
+
+def clocks(taken: Taken) -> list[str]:
+    """The clock while sampling, and what the driver said before and after."""
+    told = []
+    if taken.clocks:
+        low, high = min(taken.clocks), max(taken.clocks)
+        told.append(f"clock {_mhz(taken.clock_hz)} ({low / 1e6:.0f} to {high / 1e6:.0f})")
+    for when, state in (("before", taken.before), ("after", taken.after)):
+        if state.clock_hz is not None:
+            told.append(f"{when} {_state(state)}")
+    return told
+
+
+def _state(state: State) -> str:
+    parts = (
+        _mhz(state.clock_hz),
+        state.power_w and f"{state.power_w:.0f} W",
+        state.temperature_c and f"{state.temperature_c:.0f} C",
+        state.held_back,
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _mhz(hz: float | None) -> str:
+    return "" if hz is None else f"{hz / 1e6:.0f} MHz"
+
+
+@cache
+def code() -> str:
+    """Short hash of everything that decides what is timed."""
+    folder = files("roofline.bench.gpu")
+    parts = [*folder.iterdir(), *folder.joinpath("kernels").iterdir()]
+    texts = sorted((p.name, p.read_bytes()) for p in parts if p.name.endswith((".py", ".cu")))
+    whole = hashlib.sha256()
+    for name, text in texts:
+        whole.update(name.encode() + b"\0" + text + b"\0")
+    return whole.hexdigest()[:12]

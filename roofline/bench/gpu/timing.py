@@ -1,0 +1,173 @@
+"""Timing on the device: events around queued work, a clock probe between the samples.
+
+Everything of one measurement is queued before the device reaches it, so the host's own time is
+nowhere inside.  Burst is what this takes: a pause, a few milliseconds of warm-up, then samples
+that last some 50 ms together.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from math import ceil
+from statistics import median
+from typing import TypeVar
+
+from roofline.bench.gpu.card import Card, Driver, State
+from roofline.bench.gpu.cuda import module
+from roofline.errors import Missing
+
+PROBE_NS = 20_000  # a clock probe lasts this long and a tick of the timer more
+Way = TypeVar("Way")
+_HOLD_CYCLES = 4_000_000  # the device waits this long for the host to queue: about 2 ms
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Work to time.  `run(i)` launches it once; i counts up, for buffers to take turns."""
+
+    run: Callable[[int], object]
+    amount: float  # units of work in one run
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is taken of everything."""
+
+    count: int  # samples
+    sample_s: float
+    pause_s: float  # idle before the samples, for the card to cool
+    warm_s: float = 8e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """Samples of one load with the state around them."""
+
+    rates: tuple[float, ...]  # units a second
+    clocks: tuple[float, ...]  # Hz, sampled between the samples; empty is not sampled
+    before: State
+    after: State
+
+    @property
+    def clock_hz(self) -> float | None:
+        """Median of the sampled clock; what the driver says where it cannot be sampled."""
+        if self.clocks:
+            return median(self.clocks)
+        return self.after.clock_hz
+
+
+class Clock:
+    """Samples of the compute clock, by cycles over nanoseconds inside a kernel of one thread."""
+
+    def __init__(self, card: Card, slots: int) -> None:
+        import ctypes
+
+        import torch
+
+        source = files("roofline.bench.gpu.kernels").joinpath("clock.cu").read_text()
+        function = module(source, card.target).function("sampled_clock")
+        self._out = torch.zeros(slots, 2, dtype=torch.int64, device="cuda")
+        self._slot = ctypes.c_int(0)
+        least = ctypes.c_uint64(PROBE_NS)
+        self._run = function.launcher(1, 1, (self._out, self._slot, least))
+        self.slots = slots
+
+    def launch(self, slot: int) -> None:
+        """Queue one probe."""
+        self._slot.value = slot  # copied when the kernel is launched
+        self._run()
+
+    def read(self, count: int) -> tuple[float, ...]:
+        """The first `count` samples [Hz]."""
+        rows = self._out[:count].tolist()
+        return tuple(1e9 * cycles / ns for cycles, ns in rows if ns)
+
+
+@dataclass(slots=True)
+class Timer:
+    """Takes samples on one card."""
+
+    card: Card
+    driver: Driver
+    effort: Effort
+    clock: Clock | None = None
+    no_clock: str = ""  # why the clock is not sampled
+
+    def take(self, load: Load, count: int | None = None, *, rest: bool = True) -> Taken:
+        """Samples of `load`; with `rest` the card pauses first."""
+        count = count or self.effort.count
+        if self.clock is not None:
+            count = min(count, self.clock.slots)
+        once_s = self._once(load)
+        passes = max(1, ceil(self.effort.sample_s / once_s))
+        warm = min(400, ceil(self.effort.warm_s / once_s))
+        if rest:
+            time.sleep(self.effort.pause_s)
+        before = self.driver.state()
+        seconds = self._queue(load, count, passes, warm)
+        after = self.driver.state()
+        return Taken(
+            rates=tuple(load.amount * passes / s for s in seconds),
+            clocks=self.clock.read(count) if self.clock else (),
+            before=before,
+            after=after,
+        )
+
+    def quick_rate(self, load: Load, count: int = 3) -> float:
+        """The best rate of a few short samples, to choose among ways by."""
+        once_s = self._once(load)
+        passes = max(1, ceil(0.3e-3 / once_s))
+        seconds = self._queue(load, count, passes, passes, probe=False)
+        return load.amount * passes / min(seconds)
+
+    def best(self, loads: Sequence[tuple[Way, Load]]) -> tuple[Way, Load]:
+        """The fastest of several ways to do the same, with its name."""
+        if len(loads) == 1:
+            return loads[0]
+        return max(loads, key=lambda named: self.quick_rate(named[1]))
+
+    def _once(self, load: Load) -> float:
+        """Seconds of one run, roughly, compiled and warm."""
+        load.run(0)
+        [seconds] = self._queue(load, 1, 1, 1, probe=False)
+        return max(seconds, 1e-6)
+
+    def _queue(
+        self, load: Load, count: int, passes: int, warm: int, probe: bool = True
+    ) -> list[float]:
+        import torch
+
+        events = [
+            (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
+            for _ in range(count)
+        ]
+        torch.cuda.synchronize()
+        torch.cuda._sleep(_HOLD_CYCLES)
+        turn = 0
+        for _ in range(warm):
+            load.run(turn)
+            turn += 1
+        for slot, (start, end) in enumerate(events):
+            start.record()
+            for _ in range(passes):
+                load.run(turn)
+                turn += 1
+            end.record()
+            if probe and self.clock is not None:
+                self.clock.launch(slot)
+        torch.cuda.synchronize()
+        return [start.elapsed_time(end) / 1e3 for start, end in events]
+
+
+def timer(card: Card, driver: Driver, effort: Effort, slots: int = 64) -> Timer:
+    """A timer for one card, with a clock probe where CUDA C++ runs."""
+    made = Timer(card, driver, effort)
+    if not card.nvidia:
+        made.no_clock = "the clock is sampled on NVIDIA cards only"
+        return made
+    try:
+        made.clock = Clock(card, slots)
+    except Missing as error:
+        made.no_clock = str(error)
+    return made

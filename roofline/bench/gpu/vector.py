@@ -1,0 +1,99 @@
+"""The vector pipes and the special functions: Triton loops that never leave the registers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from roofline.bench.gpu.record import Recorder
+from roofline.bench.gpu.timing import Load
+from roofline.bench.record import Found
+from roofline.device import (
+    SFU,
+    VECTOR_BF16,
+    VECTOR_FP16,
+    VECTOR_FP32,
+    VECTOR_FP64,
+    VECTOR_INT32,
+    Reach,
+    Resource,
+    Variant,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop of kernels.loops.registers."""
+
+    resource: Resource
+    dtype: str
+    step: str
+    work: int  # units of the resource a step
+    what: str
+    way: str | None = None
+    fused: bool = True  # whether the compiler may make one FMA of a product and a sum
+
+
+LOOPS = (
+    Loop(VECTOR_FP32, "float32", "fma", 2, "x = x*a + a"),
+    Loop(VECTOR_FP32, "float32", "fma", 2, "x = x*a, x = x + a", "without FMA", fused=False),
+    Loop(VECTOR_FP64, "float64", "fma", 2, "x = x*a + a"),
+    Loop(VECTOR_FP16, "float16", "fma", 2, "x = x*a + a on two halves"),
+    Loop(VECTOR_BF16, "bfloat16", "fma", 2, "x = x*a + a on two halves"),
+    Loop(VECTOR_INT32, "int32", "int", 2, "x = (x + t) ^ m"),
+    Loop(VECTOR_INT32, "int32", "fma", 2, "x = x*a + a", "multiply-add"),
+    Loop(SFU, "float32", "exp", 1, "x = exp(-x)", "exp"),
+    Loop(SFU, "float32", "rsqrt", 1, "x = rsqrt(x)", "rsqrt"),
+)
+# (elements of a program, warps, programs a multiprocessor): 16, 8 and 8 chains on 32 lanes
+WAYS = ((2048, 4, 8), (1024, 4, 8), (2048, 8, 8))
+UNROLL, ROUNDS = 32, 512
+
+
+def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
+    """Register ceilings of every loop, each the best of a few shapes."""
+    units = recorder.timer.card.units
+    for loop in LOOPS:
+        ways = [(way, load(loop, units, *way)) for way in (WAYS[:1] if quick else WAYS)]
+        (block, warps, programs), best = recorder.timer.best(ways)
+        yield recorder.ceiling(
+            loop.resource,
+            best,
+            f"Triton loop of {loop.what} in registers",
+            (
+                f"{loop.dtype}, {block // (32 * warps)} chains on each of 32 lanes, "
+                f"{programs} programs of {warps} warps a multiprocessor",
+            ),
+            Variant(reach=Reach.REGISTER, way=loop.way),
+        )
+
+
+def load(
+    loop: Loop, units: int, block: int, warps: int, programs: int, rounds: int = ROUNDS
+) -> Load:
+    """One launch of a loop over random values that stay of size one."""
+    from roofline.bench.gpu.kernels import loops
+
+    grid = programs * units
+    values, a, b = operands(loop, grid * block)
+    options: dict[str, Any] = {"num_warps": warps, "enable_fp_fusion": loop.fused}
+
+    def run(_turn: int) -> None:
+        loops.registers[(grid,)](
+            values, a, b, rounds, BLOCK=block, UNROLL=UNROLL, STEP=loop.step, **options
+        )
+
+    return Load(run, grid * block * rounds * UNROLL * loop.work)
+
+
+def operands(loop: Loop, count: int) -> tuple[Any, float | int, float | int]:
+    """Random start values and the loop's two constants.
+
+    x = -x - 1 swings between two values for ever, so lanes stay as different as they began.
+    """
+    import torch
+
+    if loop.dtype == "int32":
+        values = torch.randint(-(2**31), 2**31 - 1, (count,), dtype=torch.int32, device="cuda")
+        return values, 0x5BD1E995, 0x2545F491
+    values = torch.rand(count, device="cuda").add_(0.5).to(getattr(torch, loop.dtype))
+    return values, -1.0, 0.0

@@ -1,0 +1,89 @@
+"""Measured ceilings as a table: how much, how sure, at which clock."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from roofline.device import READ_SHARE, RESOURCES, Ceiling, Device
+from roofline.units import show, show_binary
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Cell = Callable[[Ceiling], str]
+
+
+def table(device: Device, sheet: Device | None) -> "Table":
+    """One row a ceiling; `sheet` is the same device as printed, to compare with."""
+    from rich.table import Table
+
+    columns: list[tuple[str, Cell]] = [("ceiling", lambda c: c.resource.name), ("of", _of)]
+    left = len(columns)
+    if any(c.variant.threads for c in device.ceilings):
+        columns.append(("threads", lambda c: str(c.variant.threads or "")))
+    columns += [
+        ("holds", lambda c: "" if c.capacity is None else show_binary(c.capacity)),
+        ("median", lambda c: show(c.rate, f"{c.resource.unit}/s")),
+        ("95 % of median", _interval),
+        ("n", lambda c: str(c.provenance.spread.n) if c.provenance.spread else ""),
+    ]
+    if any(c.provenance.spread and c.provenance.spread.dropped for c in device.ceilings):
+        columns.append(("clean", _clean))
+    if any(c.clock_hz for c in device.ceilings):
+        columns.append(("MHz", lambda c: f"{c.clock_hz / 1e6:.0f}" if c.clock_hz else ""))
+    if sheet is not None:
+        columns.append(("of printed\nat this clock", lambda c: _of_printed(c, sheet)))
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for i, (heading, _) in enumerate(columns):
+        made.add_column(heading, justify="left" if i < left else "right", no_wrap=i != 1)
+    for c in sorted(device.ceilings, key=_order):
+        made.add_row(*(cell(c) for _, cell in columns))
+    return made
+
+
+def unstable(ceilings: Sequence[Ceiling]) -> list[str]:
+    """A line for every ceiling whose samples are no one number."""
+    return [
+        f"{c.resource.name} {c.variant}: {c.provenance.spread.unstable}"
+        for c in sorted(ceilings, key=_order)
+        if c.provenance.spread and c.provenance.spread.unstable
+    ]
+
+
+def _order(ceiling: Ceiling) -> tuple[int, int, bool, int]:
+    order, access = list(RESOURCES), list(READ_SHARE)
+    variant = ceiling.variant
+    return (
+        # Memory first, from the core outwards, then pipes, then launches and dispatch.
+        order.index(ceiling.resource.name) + len(order) * (not ceiling.resource.is_boundary),
+        variant.threads or 0,
+        variant.sustained,
+        0 if variant.access is None else access.index(variant.access),
+    )
+
+
+def _of(c: Ceiling) -> str:
+    v = c.variant
+    parts = (v.access, v.reach, v.way, "sustained" if v.sustained else None)
+    mark = " *" if c.provenance.spread and c.provenance.spread.unstable else ""
+    return ", ".join(str(part) for part in parts if part) + mark
+
+
+def _interval(c: Ceiling) -> str:
+    spread, unit = c.provenance.spread, f"{c.resource.unit}/s"
+    if spread is None or spread.low is None or spread.high is None:
+        return ""
+    return f"{show(spread.low, unit)} to {show(spread.high, unit)}"
+
+
+def _clean(c: Ceiling) -> str:
+    spread = c.provenance.spread
+    return "" if spread is None else f"{spread.n / (spread.n + spread.dropped):.0%}"
+
+
+def _of_printed(c: Ceiling, sheet: Device) -> str:
+    from roofline.devices.clock import at_clock
+
+    if c.clock_hz is None:
+        return ""
+    printed = at_clock(sheet, c.resource, c.clock_hz)
+    return "" if printed is None else f"{c.rate / printed:.2f}"
