@@ -26,7 +26,7 @@ METRICS = (
     ("sm__ops_path_tensor_src_bf16_dst_fp32.sum", ""),
     *((f"smsp__sass_thread_inst_executed_op_{t}{op}_pred_on.sum.per_cycle_elapsed", "inst/cycle")
       for t in "dfh" for op in ("add", "mul", "fma")),
-    *((f"smsp__average_warps_issue_stalled_reason{n}_per_issue_active.ratio", "") for n in range(20)),
+    *((f"smsp__average_warps_issue_stalled_reason{n}_per_issue_active.ratio", "") for n in range(100)),
     *((f"sm__ops_path_tensor_src_{t}.sum{roll}", "") for t in ("fp16", "fp64", "int8", "tf32_dst_fp32")
       for roll in ("", ".per_cycle_elapsed", ".per_second")),
     ("launch__waves_per_multiprocessor", ""), ("launch__registers_per_thread", "register/thread"),

@@ -1,0 +1,108 @@
+"""Nsight Systems: SQLite exports (``nsys export --type sqlite``), and the tables of ``nsys stats``.
+
+Reads    kernels with their launch configuration, copies and memsets with their bytes, launches of
+         the runtime and the driver, NVTX push/pop ranges (as modules; ``step 3`` and its like as
+         steps), the GPU's name, schema versions 2 and 3 with tables of any ``_V`` version.
+Skips    operating system calls, samples, marks and ranges across threads, metrics; environment,
+         command lines, host and user names are never read.
+Joins    a kernel and its launch by correlation id and process.
+Units    nanoseconds and bytes.
+Spec     Nsight Systems User Guide, "SQLite Schema Reference".
+
+schema     which tables and columns this file has
+database   queries into Arrow tables
+read       the tables, under fixed names
+ranges     NVTX ranges -> what holds on a thread from when on
+joins      activity, launch, range
+convert    all of it as the parts of a run
+stats      the tables that ``nsys stats --format csv`` prints
+"""
+
+from collections.abc import Mapping, Sequence
+
+from roofline.device import Device
+from roofline.devices import resolve
+from roofline.errors import BadInput, NotFound
+from roofline.importers.format import Format, Options, Source, one
+from roofline.importers.nsys import stats
+from roofline.runfile import Recorder, Run
+
+MAGIC = b"SQLite format 3\0"
+_TABLES = (b"CUPTI_ACTIVITY_KIND", b"NVTX_EVENTS", b"TARGET_INFO", b"META_DATA_EXPORT")
+
+
+def recognises(head: bytes) -> bool:
+    """An SQLite file that defines a table of the profiler's."""
+    return head.startswith(MAGIC) and any(table in head for table in _TABLES)
+
+
+def load(sources: Sequence[Source], options: Options) -> Run:
+    """One database -> one run, of the device that did most."""
+    from roofline.importers.nsys.convert import convert
+    from roofline.importers.nsys.database import on_disk
+    from roofline.importers.nsys.joins import join
+    from roofline.importers.nsys.ranges import divided, timeline
+    from roofline.importers.nsys.read import read
+
+    source = one(sources, "Nsight Systems database")
+    with on_disk(source) as path:
+        database = read(path, source.name)
+    if not database.activities.num_rows:
+        raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
+    line = timeline(database.ranges)
+    steps = divided(line.steps)
+    joined = join(database, line)
+    made = convert(joined, line.paths, steps, database.strings)
+    warnings = [*database.lacks, *joined.warnings]
+    if made.undated:
+        warnings.append(f"{made.undated} device activities have no positive duration: unknown")
+    device = _device(database.gpus, joined.device, options, warnings)
+    how = f"{len(steps)} steps by their NVTX ranges" if steps else "one step: no range marks any"
+    return Run(
+        recorder=Recorder(
+            tool="Nsight Systems",
+            program=source.name,
+            recorded_at="",
+            versions=_versions(database.export),
+            timer=f"device activities as the profiler timed them; {how}",
+            warnings=tuple(warnings),
+        ),
+        device=device,
+        signatures=made.signatures,
+        steps=made.steps,
+        gaps=joined.gaps,
+        events=made.events,
+    )
+
+
+def _versions(export: Mapping[str, str]) -> dict[str, str]:
+    names = {
+        "EXPORT_PRODUCT_VERSION": "Nsight Systems", "EXPORT_SCHEMA_VERSION": "export schema",
+    }  # fmt: skip
+    return {names[key]: value for key, value in export.items() if key in names}
+
+
+def _device(
+    gpus: Mapping[int, str], used: int | None, options: Options, warnings: list[str]
+) -> Device | None:
+    if options.device is not None:
+        return resolve(options.device)
+    name = gpus.get(used) if used is not None else None
+    if name is None and len(set(gpus.values())) == 1:
+        name = next(iter(gpus.values()))
+    if name is None:
+        return None
+    try:
+        return resolve(name)
+    except NotFound as unknown:
+        warnings.append(f"no ceilings for the device of the recording: {unknown}")
+        return None
+
+
+DATABASE = Format(name="nsys", title="Nsight Systems database", recognises=recognises, load=load)
+STATS = Format(
+    name="nsys_stats",
+    title="Nsight Systems statistics",
+    recognises=stats.recognises,
+    load=stats.load,
+)

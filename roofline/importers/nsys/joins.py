@@ -1,0 +1,165 @@
+"""The joins of a database: activity, launch, range, and what is distinct among them.  In DuckDB."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roofline.importers.nsys.ranges import Timeline
+from roofline.importers.nsys.read import Database
+from roofline.runfile import Gap
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+# What makes two activities the same signature, and what makes their launch configurations the same.
+KEY = ("what", "name", "bytes")
+CONFIGURATION = ("grid", "block", "registers", "shared")
+
+_DISTINCT = """
+CREATE TEMP TABLE {table} AS
+SELECT row_number() OVER () - 1 AS number, * FROM (SELECT DISTINCT {columns} FROM here)
+"""
+# A launch and what it started share a correlation id within a process.
+_CALLS = """
+CREATE TEMP VIEW launching AS
+SELECT row_number() OVER () - 1 AS row, * FROM calls
+"""
+# Two records of one launch (of the runtime and of the driver) are rare: the first stands.
+_FIRST = """
+SELECT min(row) AS row, min_by(start, row) AS start, min_by(thread, row) AS thread,
+       process, correlation FROM launching GROUP BY process, correlation
+"""
+_ALL = """
+SELECT h.start, h.stop, h.stream, COALESCE(h.process, l.process) AS process,
+       k.number AS key, c.number AS configuration,
+       l.row AS launch, l.start AS launched, {path} AS path
+FROM here h
+JOIN keys k ON {keys}
+JOIN configurations c ON {configurations}
+LEFT JOIN ({launches}) l ON h.correlation = l.correlation AND {process}
+{ranges}
+ORDER BY h.start
+"""
+_RANGES = "ASOF LEFT JOIN timeline t ON l.thread = t.thread AND l.start >= t.time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Everything that ran on one device, joined."""
+
+    device: int | None
+    activities: "pa.Table"  # in order of time: start, stop, stream, process, numbers of the rest
+    launches: "pa.Table"  # in order of time
+    keys: Sequence[tuple[Any, ...]]  # of KEY
+    configurations: Sequence[tuple[Any, ...]]  # of CONFIGURATION
+    gaps: tuple[Gap, ...]
+    warnings: tuple[str, ...]
+
+
+def join(database: Database, line: Timeline) -> Joined:
+    """Join the activities of the busiest device."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.register("activities", database.activities)
+        connection.register("calls", database.calls)
+        connection.register("timeline", _columns(line))
+        device, gaps = _busiest(connection)
+        chosen = "NULL" if device is None else str(device)
+        connection.execute(
+            f"CREATE TEMP VIEW here AS FROM activities WHERE device IS NOT DISTINCT FROM {chosen}"
+        )
+        for table, columns in (("keys", KEY), ("configurations", CONFIGURATION)):
+            connection.execute(_DISTINCT.format(table=table, columns=", ".join(columns)))
+        connection.execute(_CALLS)
+        process, warnings = _process(connection)
+        activities = _joined(connection, process, bool(line.time))
+        started, launches = _launches(activities["launch"], database.calls)
+        at = activities.column_names.index("launch")
+        return Joined(
+            device=device,
+            activities=activities.set_column(at, "launch", started),
+            launches=launches,
+            keys=_rows(connection, "keys", KEY),
+            configurations=_rows(connection, "configurations", CONFIGURATION),
+            gaps=gaps,
+            warnings=warnings,
+        )
+
+
+def _joined(connection: "duckdb.DuckDBPyConnection", process: str, ranged: bool) -> "pa.Table":
+    """Every activity once, with its launch where one is recorded."""
+    parts = {
+        "keys": _equal("h", "k", KEY),
+        "configurations": _equal("h", "c", CONFIGURATION),
+        "process": process,
+        "path": "COALESCE(t.path, 0)" if ranged else "0",
+        "ranges": _RANGES if ranged else "",
+    }
+    found = connection.sql(_ALL.format(launches="FROM launching", **parts)).to_arrow_table()
+    (activities,) = connection.execute("SELECT count(*) FROM here").fetchall()[0]
+    if found.num_rows == activities:
+        return found
+    return connection.sql(_ALL.format(launches=_FIRST, **parts)).to_arrow_table()
+
+
+def _launches(rows: "pa.ChunkedArray", calls: "pa.Table") -> tuple["pa.ChunkedArray", "pa.Table"]:
+    """For each activity the number of its launch, and the launches, in the order of first use."""
+    import pyarrow.compute as pc
+
+    used = pc.drop_null(pc.unique(rows))
+    return pc.index_in(rows, value_set=used), calls.take(used)
+
+
+def _columns(line: Timeline) -> "pa.Table":
+    import pyarrow as pa
+
+    whole = pa.int64()
+    return pa.table({
+        "thread": pa.array(line.thread, whole), "time": pa.array(line.time, whole),
+        "path": pa.array(line.path, pa.int32()),
+    })  # fmt: skip
+
+
+def _busiest(connection: "duckdb.DuckDBPyConnection") -> tuple[int | None, tuple[Gap, ...]]:
+    """The device that most of the time was spent on; what ran on others is a gap."""
+    rows = connection.execute(
+        "SELECT device, count(*), sum(greatest(stop - start, 0)) AS ns FROM activities "
+        "GROUP BY device ORDER BY ns DESC NULLS LAST, device"
+    ).fetchall()
+    gaps = tuple(
+        Gap(
+            name=f"device {device}",
+            what="a run is of one device: what ran on this one is not in it",
+            seconds=int(ns or 0) / 1e9,
+            count=count,
+        )
+        for device, count, ns in rows[1:]
+    )
+    return (rows[0][0] if rows else None), gaps
+
+
+def _process(connection: "duckdb.DuckDBPyConnection") -> tuple[str, tuple[str, ...]]:
+    """When an activity and a launch are of one process, as a condition, and what is not known."""
+    (unsaid,) = connection.execute("SELECT count(*) FROM here WHERE process IS NULL").fetchall()[0]
+    if not unsaid:
+        return "h.process = l.process", ()
+    (processes,) = connection.execute("SELECT count(DISTINCT process) FROM calls").fetchall()[0]
+    if processes <= 1:
+        return "TRUE", ()
+    return "h.process = l.process", (
+        f"{unsaid} activities do not say which of {processes} processes started them: "
+        "their launches and ranges are not known",
+    )
+
+
+def _equal(left: str, right: str, columns: Sequence[str]) -> str:
+    return " AND ".join(f"{left}.{c} IS NOT DISTINCT FROM {right}.{c}" for c in columns)
+
+
+def _rows(
+    connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    query = f"SELECT {', '.join(columns)} FROM {table} ORDER BY number"
+    return connection.execute(query).fetchall()
