@@ -8,6 +8,7 @@ from math import ceil
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments
+from roofline.ops.conv import reached
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import ledger
 from roofline.ops.rule import Rule, Unaccountable
@@ -27,7 +28,7 @@ def max_pool(dims: int, kept: bool, call: Call) -> Ledger:
     out = _out(call, x, dims, kernel, padding_at=3, dilation_at=4, ceil_at=5)
     y = Tensor((*x.shape[:-dims], *out), x.dtype)
     places = [("the places", Tensor(y.shape, "int64"))] if kept else []
-    return _pooled(x, y, product(kernel), 0, places)
+    return _pooled(_reached(call, x, out, kernel, 3, 4), y, product(kernel), 0, places)
 
 
 def avg_pool(dims: int, call: Call) -> Ledger:
@@ -35,7 +36,8 @@ def avg_pool(dims: int, call: Call) -> Ledger:
     x = arguments.tensor(call, 0)
     kernel = _each(call, 1, dims, None)
     out = _out(call, x, dims, kernel, padding_at=3, dilation_at=None, ceil_at=4)
-    return _pooled(x, Tensor((*x.shape[:-dims], *out), x.dtype), product(kernel), 1)
+    y = Tensor((*x.shape[:-dims], *out), x.dtype)
+    return _pooled(_reached(call, x, out, kernel, 3, None), y, product(kernel), 1)
 
 
 def adaptive(dims: int, maximum: bool, call: Call) -> Ledger:
@@ -130,6 +132,26 @@ def _pooled(
         writes=[("the result", y), *(places or [])],
         conventions=(WINDOWS,),
     )
+
+
+def _reached(
+    call: Call,
+    x: Tensor,
+    out: tuple[int, ...],
+    kernel: tuple[int, ...],
+    padding_at: int,
+    dilation_at: int | None,
+) -> Tensor:
+    """The input, or the part of it that windows reach when they skip some."""
+    dims = len(out)
+    stride = kernel if call.arg(2) in (None, ()) else _each(call, 2, dims, None)
+    padding = _each(call, padding_at, dims, 0)
+    dilation = (1,) * dims if dilation_at is None else _each(call, dilation_at, dims, 1)
+    sizes = zip(x.shape[-dims:], out, kernel, stride, padding, dilation, strict=True)
+    touched = tuple(reached(*each) for each in sizes)
+    if touched == x.shape[-dims:]:
+        return x
+    return Tensor((*x.shape[:-dims], *touched), x.dtype)
 
 
 def _spread(g: Tensor, x: Tensor, adds: int) -> Ledger:
