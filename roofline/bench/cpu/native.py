@@ -7,15 +7,17 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar
 
 from roofline.bench.cpu import host
 from roofline.bench.cpu.kernels import Kernels, wrapped
 from roofline.devices.kept import home
 from roofline.errors import Missing
 
+T = TypeVar("T")
 COMPILERS = ("gcc", "clang", "cc")
 _BASE = ("-O3", "-shared", "-fPIC", "-nostdlib")
 _SECONDS = 60  # a compiler that takes longer is not going to finish
@@ -24,6 +26,14 @@ _SECONDS = 60  # a compiler that takes longer is not going to finish
 def make() -> Kernels:
     """Compile the kernels, or find them kept.  Missing, with the reason, when that cannot be."""
     source = files("roofline.bench.cpu").joinpath("kernels.c").read_bytes()
+    return build(source, lambda library, made_by: _wrapped(library, made_by, source))
+
+
+def build(source: bytes, use: Callable[[ctypes.CDLL, str], T]) -> T:
+    """What `use` makes of `source` compiled for this CPU, by the first compiler that can.
+
+    `use` takes the library and who made it.  Missing, with the reasons, when none can.
+    """
     found = [path for name in COMPILERS if (path := shutil.which(name))]
     if not found:
         raise Missing(f"no C compiler on the PATH; looked for {', '.join(COMPILERS)}")
@@ -31,7 +41,7 @@ def make() -> Kernels:
     for compiler in found:
         for flags in _flags():
             try:
-                return _load(compiler, flags, source)
+                return use(*_load(compiler, flags, source))
             except (OSError, subprocess.SubprocessError) as error:
                 reasons.append(f"{compiler}: {_last_line(error)}")
     raise Missing(f"no C compiler here builds the kernels: {'; '.join(dict.fromkeys(reasons))}")
@@ -49,15 +59,19 @@ def _flags() -> Iterator[tuple[str, ...]]:
     yield _BASE
 
 
-def _load(compiler: str, flags: tuple[str, ...], source: bytes) -> Kernels:
+def _load(compiler: str, flags: tuple[str, ...], source: bytes) -> tuple[ctypes.CDLL, str]:
     version = _run([compiler, "--version"]).splitlines()[0]
     path = _library(compiler, version, flags, source)
+    shown = " ".join(f for f in flags if f.startswith(("-O", "-m")))
+    made_by = f"{version} {shown}"
     try:
-        library = ctypes.CDLL(str(path))
+        return ctypes.CDLL(str(path)), made_by
     except OSError:  # kept, and damaged since
         path.unlink()
-        library = ctypes.CDLL(str(_library(compiler, version, flags, source)))
+        return ctypes.CDLL(str(_library(compiler, version, flags, source))), made_by
 
+
+def _wrapped(library: ctypes.CDLL, made_by: str, source: bytes) -> Kernels:
     def address(name: str) -> int | None:
         function = getattr(library, name, None)
         return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
@@ -65,13 +79,12 @@ def _load(compiler: str, flags: tuple[str, ...], source: bytes) -> Kernels:
     def number(name: str) -> int:
         return ctypes.c_int64.in_dll(library, name).value
 
-    shown = " ".join(f for f in flags if f.startswith(("-O", "-m")))
     return wrapped(
         address,
         width=number("width"),
         chains=number("chains"),
         grain=number("grain"),
-        made_by=f"{version} {shown}",
+        made_by=made_by,
         code=hashlib.sha256(source).hexdigest()[:12],
     )
 
