@@ -9,8 +9,9 @@ from time import perf_counter_ns
 import torch
 from torch.nn import functional
 
+from roofline.capture.book import Book
 from roofline.capture.columns import Columns
-from roofline.capture.mode import Book, Mode
+from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
 
 _ROUNDS, _REPEATS = 9, 50

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 PHASES = ("forward", "backward", "optimizer", "other")
 FORWARD, BACKWARD, OPTIMIZER, OTHER = range(4)
-OP, REGION = 0, 1
-_KINDS = ("op", "region")
+OP, REGION, KERNEL, MEMCPY = range(4)
+_KINDS = ("op", "region", "kernel", "memcpy")
 _NO_FAULTS = -1
 
 
@@ -48,6 +48,7 @@ class Columns:
         self.reads_end = array("q", [0])
         self.writes = array("q")
         self.writes_end = array("q", [0])
+        self.launched: dict[int, tuple[int, int | None]] = {}  # row -> stream, row that launched it
         self.modules = Names("")
         self.threads = Names("")
 
@@ -88,7 +89,10 @@ class Columns:
         import pyarrow as pa
 
         count = len(self)
-        nothing = pa.nulls(count, pa.int64())
+        streams: list[int | None] = [None] * count
+        parents: list[int | None] = [None] * count
+        for row, (stream, parent) in self.launched.items():
+            streams[row], parents[row] = stream, parent
         faults = np.frombuffer(self.faults, dtype=np.intc).astype(np.int64)
         columns = {
             "signature": _numbers(self.signature, np.intc, pa.int32()),
@@ -99,8 +103,8 @@ class Columns:
             "phase": _text(self.phase, np.int8, PHASES),
             "module": _text(self.module, np.intc, self.modules.names),
             "thread": _text(self.thread, np.intc, self.threads.names),
-            "stream": nothing,
-            "parent": nothing,
+            "stream": pa.array(streams, pa.int64()),
+            "parent": pa.array(parents, pa.int64()),
             "page_faults": pa.array(faults, pa.int64(), mask=faults == _NO_FAULTS),
             "reads": _lists(self.reads, self.reads_end),
             "writes": _lists(self.writes, self.writes_end),

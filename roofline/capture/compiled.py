@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
+from roofline.capture.book import Book
 from roofline.capture.columns import REGION
 from roofline.capture.graph import Graph
 from roofline.capture.imports import WhenImported
-from roofline.capture.mode import Book, Mode
+from roofline.capture.mode import Mode
 from roofline.capture.signature import tensors
 from roofline.runfile import Gap, Signature
 

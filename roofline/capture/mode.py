@@ -2,7 +2,7 @@
 
 import resource
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
@@ -17,56 +17,17 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from roofline import ops
-from roofline.call import Call
+from roofline.capture.book import Book
 from roofline.capture.columns import BACKWARD, FORWARD, OP, OPTIMIZER, OTHER, Columns
 from roofline.capture.frames import leave_alone
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
 from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
 from roofline.capture.storages import Storages
-from roofline.runfile import Signature
-from roofline.work import Ledger, unknown
 
 _NEW = -1
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 _NOTHING_RUNS = frozenset({"meta"})  # devices whose operators do no work
-
-
-class Book:
-    """The distinct calls of a recording, each accounted for once."""
-
-    def __init__(self) -> None:
-        self.signatures: list[Signature] = []
-        self.broken: dict[str, str] = {}  # operator -> what its rule raised
-        self._index: dict[Call | str, int] = {}
-
-    def number(self, call: Call) -> int:
-        """The number of a call; equal calls have the same."""
-        if call not in self._index:
-            self._index[call] = self.add(
-                Signature(name=call.op, call=call, ledger=self.account(call))
-            )
-        return self._index[call]
-
-    def named(self, name: str) -> int:
-        """The number of something known by name only: unaccounted for."""
-        if name not in self._index:
-            self._index[name] = self.add(Signature(name=name, ledger=unknown(name)))
-        return self._index[name]
-
-    def add(self, signature: Signature) -> int:
-        """The number of a signature that nobody else has."""
-        self.signatures.append(signature)
-        return len(self.signatures) - 1
-
-    def account(self, call: Call) -> Ledger:
-        """What one call needs."""
-        try:
-            return ops.account(call)
-        except Exception as error:  # a broken rule must not end somebody else's program
-            self.broken.setdefault(call.op, f"{type(error).__name__}: {error}")
-            return unknown(call.op)
 
 
 class Mode(TorchDispatchMode):  # type: ignore[misc]
@@ -74,7 +35,13 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
 
     supports_higher_order_operators = True
 
-    def __init__(self, columns: Columns, book: Book, modules: Modules):
+    def __init__(
+        self,
+        columns: Columns,
+        book: Book,
+        modules: Modules,
+        on_device: Callable[[], None] = lambda: None,
+    ):
         super().__init__()
         leave_alone(Mode.__torch_dispatch__)
         self.on = True
@@ -149,6 +116,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             signature = self._known.get(folded, _NEW)
             if signature == _NEW or operator.shape_from_data:
                 describer = Describer(operator, args, kwargs, self._storages)
+                if "cuda" in describer.devices:
+                    self._on_device()
         except (Opaque, TypeError):
             signature = self._named(operator, [*args, *kwargs.values()])
         faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -9,6 +9,7 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
@@ -17,17 +18,19 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 import roofline
+from roofline.capture.book import Book
 from roofline.capture.calibrate import around_backward, calibrate
-from roofline.capture.columns import BACKWARD, Columns
+from roofline.capture.columns import BACKWARD, OTHER, Columns
 from roofline.capture.compiled import Regions
 from roofline.capture.frames import leave_alone
-from roofline.capture.mode import Book, Mode
+from roofline.capture.kernels import Kernels, kind, parents
+from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
-from roofline.capture.steps import End, Recorded, cut
+from roofline.capture.steps import OUTSIDE, End, Recorded, cut
 from roofline.capture.threads import Elsewhere
 from roofline.device import Device
 from roofline.errors import BadInput
-from roofline.runfile import Recorder, Run
+from roofline.runfile import Recorder, Run, Signature
 
 
 class Recording:
@@ -51,7 +54,8 @@ class Recording:
         self._columns = Columns()
         self._book = Book()
         self._modules = Modules(self._columns.modules)
-        self._mode = Mode(self._columns, self._book, self._modules)
+        self._kernels = Kernels()
+        self._mode = Mode(self._columns, self._book, self._modules, self._kernels.start)
         self._regions = Regions(self._mode, self._book)
         self._elsewhere = Elsewhere()
         self._ends: list[End] = []
@@ -122,6 +126,7 @@ class Recording:
 
     def _stop(self) -> None:
         """Record no longer; what was watched is as it was, but for the mode."""
+        self._kernels.stop()
         self._stopped = self._now()
         self._mode.on = False
         self._modules.remove()
@@ -145,18 +150,45 @@ class Recording:
             origin=self._origin,
             ends=self._ends,
             total=self._stopped or self._now(),
+            device_end=max((k.start + k.duration for k in self._kernels.kernels), default=0),
             around=calibrate().around,
             around_backward=around_backward() if BACKWARD in self._columns.phase else 0.0,
         )
         division = cut(recorded, self._warmup)
+        steps = np.concatenate([division.of_event, self._add_kernels(division.of_event)])
         return Run(
             recorder=self._recorder(division.how),
             device=self._device,
             signatures=tuple(self._book.signatures),
             steps=division.steps,
-            gaps=(*division.gaps, *self._regions.gaps(), *self._elsewhere.gaps()),
-            events=self._columns.table(steps=division.of_event, origin=self._origin),
+            gaps=(
+                *division.gaps,
+                *self._regions.gaps(),
+                *self._elsewhere.gaps(),
+                *self._kernels.gaps(),
+            ),
+            events=self._columns.table(steps=steps, origin=self._origin),
         )
+
+    def _add_kernels(self, of_event: np.ndarray) -> np.ndarray:
+        """Put the kernels behind the operators that launched them; return their steps."""
+        columns, kernels = self._columns, self._kernels.kernels
+        steps = []
+        signatures: dict[str, int] = {}
+        for kernel, (row, inside) in zip(kernels, parents(kernels, columns), strict=True):
+            if kernel.name not in signatures:
+                signatures[kernel.name] = self._book.add(Signature(name=kernel.name))
+            columns.launched[len(columns)] = (kernel.stream, row if inside else None)
+            columns.add(
+                signatures[kernel.name],
+                kernel.start,
+                kernel.duration,
+                phase=OTHER if row is None or not inside else columns.phase[row],
+                module=0 if row is None or not inside else columns.module[row],
+                kind=kind(kernel),
+            )
+            steps.append(OUTSIDE if row is None else int(of_event[row]))
+        return np.array(steps, dtype=np.int32)
 
     def _recorder(self, how: str) -> Recorder:
         cost = calibrate()

@@ -39,6 +39,7 @@ class Recorded:
     origin: int  # ns, perf_counter
     ends: list[End]  # of repetitions
     total: End  # of the recording
+    device_end: int  # when the last kernel ended; 0 without a device
     # Nanoseconds a call costs beside its duration and the bookkeeping that sees itself.
     around: float
     around_backward: float  # the same where the autograd engine calls
@@ -89,7 +90,7 @@ def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
     starts = np.frombuffer(recorded.columns.start, dtype=np.int64)
     durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
     cold = _first_calls(np.frombuffer(recorded.columns.signature, dtype=np.intc), warmup)
-    finish = end.time if end.asked else int((starts + durations).max())
+    finish = end.time if end.asked else max(int((starts + durations).max()), recorded.device_end)
     of_event = np.where(cold, 0, 1) if cold.any() else np.zeros(len(starts))
     of_event[starts > finish] = OUTSIDE
     begin, cold_ns = int(starts[0]), int(durations[cold].sum())

@@ -1,0 +1,143 @@
+"""Device kernels of a CUDA program: timed by PyTorch's profiler, joined to what launched them.
+
+An operator on a CUDA device returns when its kernels are queued, so its own duration says nothing
+about them.  CUPTI times the kernels; each belongs to the operator or region during which the host
+launched it.  The profiler starts with the first call that has to do with a CUDA device.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns, time_ns
+from typing import Any
+
+import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from roofline.capture.columns import KERNEL, MEMCPY, Columns
+from roofline.runfile import Gap
+
+_COPIES = ("Memcpy", "Memset")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One thing that ran on a device; times are nanoseconds of `time.perf_counter_ns`."""
+
+    name: str
+    start: int
+    duration: int
+    stream: int
+    launched: int | None  # when the host asked for it; None is not recorded
+
+
+class Clock:
+    """Turns the profiler's time, nanoseconds since 1970, into that of the recorder."""
+
+    def __init__(self) -> None:
+        self._readings = [_reading()]
+
+    def read(self) -> None:
+        """Compare the two clocks once more: one may have been corrected meanwhile."""
+        self._readings.append(_reading())
+
+    def host(self, time: int) -> int:
+        """`time` on the recorder's clock, by a straight line between first and last reading."""
+        (wall, ticks), (later, later_ticks) = self._readings[0], self._readings[-1]
+        if later == wall:
+            return time - wall + ticks
+        return ticks + round((time - wall) * (later_ticks - ticks) / (later - wall))
+
+
+def _reading() -> tuple[int, int]:
+    """Both clocks at one moment: the closest of a few tries."""
+    tries = []
+    for _ in range(5):
+        before, wall, after = perf_counter_ns(), time_ns(), perf_counter_ns()
+        tries.append((after - before, wall, (before + after) // 2))
+    _, wall, ticks = min(tries)
+    return wall, ticks
+
+
+class Kernels:
+    """The profiler of one recording; does nothing unless a CUDA device is used."""
+
+    def __init__(self) -> None:
+        self.kernels: tuple[Kernel, ...] = ()
+        self._profile: Any = None
+        self._clock: Clock | None = None
+        self._failure = ""
+
+    def start(self) -> None:
+        """Start the profiler, once."""
+        if self._clock is not None:
+            return
+        self._clock = Clock()
+        self._profile = profile(activities=[ProfilerActivity.CUDA])
+        try:
+            self._profile.start()
+        except RuntimeError as error:
+            self._failure, self._profile = str(error).splitlines()[0], None
+
+    def stop(self) -> None:
+        """Wait for the device, stop the profiler and read what it saw."""
+        if self._profile is None or self._clock is None:
+            return
+        torch.cuda.synchronize()
+        self._profile.stop()
+        self._clock.read()
+        self.kernels = read(self._profile.profiler.kineto_results.events(), self._clock)
+        self._profile = None
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """Said when there should be device times and are none."""
+        if not self._failure:
+            return ()
+        what = f"the program used a CUDA device and its kernels were not timed: {self._failure}"
+        return (Gap(name="device times", what=what),)
+
+
+def read(events: Iterable[Any], clock: Clock) -> tuple[Kernel, ...]:
+    """Kernels, copies and fills in the profiler's raw events, in order of their start."""
+    events = list(events)
+    launches = {
+        e.correlation_id(): clock.host(e.start_ns())
+        for e in events
+        if e.device_type() == torch.autograd.DeviceType.CPU and e.correlation_id()
+    }
+    found = [
+        Kernel(
+            name=e.name(),
+            start=clock.host(e.start_ns()),
+            duration=e.duration_ns(),
+            stream=e.device_resource_id(),
+            launched=launches.get(e.correlation_id()),
+        )
+        for e in events
+        if e.device_type() == torch.autograd.DeviceType.CUDA and not e.is_user_annotation()
+    ]
+    return tuple(sorted(found, key=lambda kernel: kernel.start))
+
+
+def parents(kernels: Sequence[Kernel], columns: Columns) -> list[tuple[int | None, bool]]:
+    """The last row that began before each kernel was launched, and whether it ran still.
+
+    What was launched while no recorded row ran (a kernel called directly) has no parent.
+    """
+    starts = np.frombuffer(columns.start, dtype=np.int64)
+    ends = starts + np.frombuffer(columns.duration, dtype=np.int64)
+    order = np.argsort(starts, kind="stable")
+    ordered = starts[order]
+    found: list[tuple[int | None, bool]] = []
+    for kernel in kernels:
+        moment = kernel.start if kernel.launched is None else kernel.launched
+        place = int(np.searchsorted(ordered, moment, side="right")) - 1
+        row = int(order[place]) if place >= 0 else None
+        inside = row is not None and kernel.launched is not None and moment <= ends[row]
+        found.append((row, bool(inside)))
+    return found
+
+
+def kind(kernel: Kernel) -> int:
+    """Whether it computes or only copies or fills."""
+    return MEMCPY if kernel.name.startswith(_COPIES) else KERNEL

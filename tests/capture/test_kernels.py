@@ -1,0 +1,96 @@
+"""Device kernels as the profiler reports them: joined to operators by when they were launched."""
+
+from dataclasses import dataclass
+
+import pytest
+from torch.autograd import DeviceType
+
+from roofline.capture.columns import KERNEL, MEMCPY, OTHER, Columns
+from roofline.capture.kernels import Clock, Kernel, kind, parents, read
+
+
+@dataclass
+class Event:
+    """A raw event, as far as it is read."""
+
+    label: str
+    device: object
+    start: int
+    length: int = 1
+    correlation: int = 0
+    stream: int = 7
+    annotation: bool = False
+
+    def name(self):
+        return self.label
+
+    def device_type(self):
+        return self.device
+
+    def start_ns(self):
+        return self.start
+
+    def duration_ns(self):
+        return self.length
+
+    def correlation_id(self):
+        return self.correlation
+
+    def device_resource_id(self):
+        return self.stream
+
+    def is_user_annotation(self):
+        return self.annotation
+
+
+class Shifted(Clock):
+    """1000 ns on the profiler's clock is 0 on the recorder's."""
+
+    def host(self, time):
+        return time - 1000
+
+
+def test_a_kernel_has_the_time_of_its_launch():
+    events = [
+        Event("cudaLaunchKernel", DeviceType.CPU, 1100, correlation=5),
+        Event("gemm", DeviceType.CUDA, 1300, length=40, correlation=5),
+        Event("cudaDeviceSynchronize", DeviceType.CPU, 1400, correlation=6),
+        Event("a user's range", DeviceType.CUDA, 1300, annotation=True),
+        Event("unlinked", DeviceType.CUDA, 1200, length=3, correlation=9),
+    ]
+    assert read(events, Shifted()) == (
+        Kernel(name="unlinked", start=200, duration=3, stream=7, launched=None),
+        Kernel(name="gemm", start=300, duration=40, stream=7, launched=100),
+    )
+
+
+def test_a_kernel_belongs_to_the_row_during_which_it_was_launched():
+    columns = Columns()
+    for start, duration in ((100, 50), (200, 50)):
+        columns.add(0, start, duration, phase=OTHER, module=0)
+
+    def launched(moment):
+        kernel = Kernel(name="k", start=900, duration=1, stream=0, launched=moment)
+        return parents([kernel], columns)[0]
+
+    assert launched(120) == (0, True)
+    assert launched(250) == (1, True)
+    assert launched(170) == (0, False)  # between the two: launched by nothing recorded
+    assert launched(50) == (None, False)
+    assert launched(None) == (1, False)
+
+
+def test_copies_are_told_from_kernels():
+    def of(name):
+        return kind(Kernel(name=name, start=0, duration=1, stream=0, launched=None))
+
+    assert of("Memcpy HtoD (Pageable -> Device)") == of("Memset (Device)") == MEMCPY
+    assert of("ampere_sgemm_128x64_nn") == KERNEL
+
+
+def test_clocks_are_joined_by_a_straight_line():
+    clock = Clock()
+    clock._readings = [(1_000, 10), (2_000, 1_020)]  # the second clock ran 1 % fast
+    assert clock.host(1_000) == 10
+    assert clock.host(1_500) == pytest.approx(515, abs=1)
+    assert clock.host(3_000) == pytest.approx(2_030, abs=1)
