@@ -21,11 +21,13 @@ from roofline.device import (
     L3,
     TENSOR_BF16,
     TENSOR_FP16,
+    TENSOR_FP16_ACC16,
     TENSOR_FP64,
     TENSOR_INT8,
     TENSOR_TF32,
     VECTOR_FP32,
     VECTOR_FP64,
+    VECTOR_INT32,
     Ceiling,
     Reach,
     Resource,
@@ -197,13 +199,29 @@ def test_a_real_signal_in_the_middle_of_a_sweep(monkeypatch, tmp_path):
 # Pipes that a CPU lacks.
 
 
-def test_pipes_without_a_ceiling_are_taken_as_what_does_their_work():
-    table = {m.lacks: m.uses for m in lacking.mapped({VECTOR_FP32, VECTOR_FP64, TENSOR_BF16})}
-    assert table[TENSOR_FP64] == VECTOR_FP64
-    assert table[TENSOR_TF32] == VECTOR_FP32
-    assert table[TENSOR_FP16] == VECTOR_FP32
+def stands_in(present, lacking_here) -> dict:
+    return {m.lacks: (m.uses, m.why) for m in lacking.mapped(present, lacking_here)}
+
+
+def test_a_lacking_pipe_is_taken_as_what_does_its_work_and_says_why():
+    table = stands_in({VECTOR_FP32, VECTOR_FP64, TENSOR_BF16}, {TENSOR_FP16: "a slow fallback"})
+    assert table[TENSOR_FP64][0] == VECTOR_FP64
+    assert table[TENSOR_TF32][0] == VECTOR_FP32
+    assert table[TENSOR_FP16] == (VECTOR_FP32, "a slow fallback")
+    assert table[TENSOR_FP16_ACC16][0] == VECTOR_FP32
     assert TENSOR_BF16 not in table  # it was measured
-    assert TENSOR_INT8 not in table  # nothing here stands in for it: vector-int32 was not measured
+
+
+def test_a_pipe_that_was_only_disturbed_is_unknown_and_not_lacking():
+    table = stands_in({VECTOR_FP32, VECTOR_INT32}, {})
+    for unknown in (TENSOR_BF16, TENSOR_FP16, TENSOR_FP16_ACC16, TENSOR_INT8, TENSOR_FP64):
+        assert unknown not in table
+
+
+def test_fp16_with_a_pipe_of_its_own_serves_both_accumulators():
+    table = stands_in({VECTOR_FP32, TENSOR_FP16}, {})
+    assert table[TENSOR_FP16_ACC16][0] == TENSOR_FP16
+    assert TENSOR_FP16 not in table
 
 
 EFFORT = Effort(largest=128, count=2, sample_s=1e-4, slowest_s=1.0, search_s=1.0)

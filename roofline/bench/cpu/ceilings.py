@@ -16,7 +16,7 @@ from roofline.bench.cpu.special import exponentials
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
 from roofline.bench.record import Absent, Found, absences
-from roofline.device import Ceiling, Device
+from roofline.device import Ceiling, Device, Resource
 
 # (what is being measured, share of the whole that is done)
 Progress = Callable[[str, float], None]
@@ -51,8 +51,8 @@ _QUICK = _Depth(
     matrix=Effort(largest=512, count=8, sample_s=2e-3, slowest_s=0.02, search_s=0.15),
 )  # fmt: skip
 _FULL = _Depth(
-    sweep_s=14.0, per_octave=4, rounds=30, past_caches=32, most=4096 * _MIB, sample_s=2e-3,
-    count=40, matrix=Effort(largest=1536, count=25, sample_s=8e-3, slowest_s=0.04, search_s=1.0),
+    sweep_s=13.0, per_octave=4, rounds=30, past_caches=32, most=4096 * _MIB, sample_s=1e-3,
+    count=40, matrix=Effort(largest=1536, count=25, sample_s=2e-3, slowest_s=0.04, search_s=1.0),
 )  # fmt: skip
 
 
@@ -122,8 +122,7 @@ def _parts_of(
             if threads == 1:
                 yield dispatch(leader, depth.count, depth.sample_s, told)
             yield exponentials(leader, threads, depth.count, depth.sample_s, told)
-            lasting = {f.resource: f.why for f in found if isinstance(f, Absent) and f.lasting}
-            yield from products(leader, threads, depth.matrix, told, lasting)
+            yield from products(leader, threads, depth.matrix, told, _lacking(found))
 
     name = f"{threads} thread{'s' if threads > 1 else ''}"
     if made.chains:
@@ -175,6 +174,11 @@ def _conditions(used: tuple[int, ...]) -> tuple[str, ...]:
     )
 
 
+def _lacking(found: Iterable[Found]) -> dict[Resource, str]:
+    """What this CPU does not have, and why."""
+    return {f.resource: f.why for f in found if isinstance(f, Absent) and f.lasting}
+
+
 def _device(found: list[Found], notes: list[str]) -> Device:
     ceilings = tuple(f for f in found if isinstance(f, Ceiling))
     return Device(
@@ -182,6 +186,6 @@ def _device(found: list[Found], notes: list[str]) -> Device:
         name=host.cpu().model,
         kind="cpu",
         ceilings=ceilings,
-        mapped=tuple(lacking.mapped({c.resource for c in ceilings})),
+        mapped=tuple(lacking.mapped({c.resource for c in ceilings}, _lacking(found))),
         note="\n".join([*notes, *absences(found)]),
     )

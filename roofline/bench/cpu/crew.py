@@ -17,6 +17,7 @@ from roofline.bench.sample import Sample, Samples
 
 T = TypeVar("T")
 TIMER = "wall clock against CPU time"
+_PATIENCE_S = 3.0  # and however many there are then
 _TOGETHER_S = 200e-6  # until every thread has heard when to start
 _PATIENCE = 3  # samples taken at most, for each clean one that is wanted; 1 while none is clean
 
@@ -102,8 +103,10 @@ class Crew:
     def samples(self, load: Load, count: int) -> Samples:
         """Samples one after the other until `count` are clean, or patience is over."""
         taken: list[Sample] = []
-        clean = 0
+        clean, until = 0, time.perf_counter() + _PATIENCE_S
         while clean < count and len(taken) < (_PATIENCE * count if clean else count):
+            if taken and time.perf_counter() > until:
+                break
             taken.append(self.sample(load))
             clean += taken[-1].clean
         return Samples(tuple(taken))

@@ -1,6 +1,10 @@
-"""Which pipe does the work of one that this CPU lacks, or that nothing here measured."""
+"""Which pipe does the work of one that this CPU lacks.
 
-from collections.abc import Collection, Iterator
+A pipe that was looked for and only could not be measured this time is not lacking: it has no
+ceiling, and nothing stands in for it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 
 from roofline.device import (
     TENSOR_BF16,
@@ -18,21 +22,30 @@ from roofline.device import (
     Resource,
 )
 
-_WIDENED = "the CPU widens to fp32 and computes there"
-_TABLE: tuple[tuple[Resource, Resource, str], ...] = (
+_WIDENED = "torch widens to fp32 on a CPU and computes there"
+# What no CPU has, or no operator of PyTorch uses on one.
+_NEVER = (
     (TENSOR_FP64, VECTOR_FP64, "a CPU multiplies fp64 matrices with its vector units"),
     (TENSOR_TF32, VECTOR_FP32, "a CPU has no tf32 and multiplies in fp32"),
-    (TENSOR_BF16, VECTOR_FP32, f"no bf16 matrix product was measured; {_WIDENED}"),
-    (TENSOR_FP16, VECTOR_FP32, f"torch has no fast fp16 product here; {_WIDENED}"),
-    (TENSOR_FP16_ACC16, VECTOR_FP32, f"torch has no fast fp16 product here; {_WIDENED}"),
-    (VECTOR_FP16, VECTOR_FP32, f"torch has no fp16 vector arithmetic on CPUs; {_WIDENED}"),
-    (VECTOR_BF16, VECTOR_FP32, f"torch has no bf16 vector arithmetic on CPUs; {_WIDENED}"),
-    (TENSOR_INT8, VECTOR_INT32, "no int8 matrix product was measured; widened to int32"),
+    (VECTOR_FP16, VECTOR_FP32, _WIDENED),
+    (VECTOR_BF16, VECTOR_FP32, _WIDENED),
 )
+# What some CPUs have; the reason is what was found here.
+_SOMETIMES = ((TENSOR_BF16, VECTOR_FP32), (TENSOR_FP16, VECTOR_FP32), (TENSOR_INT8, VECTOR_INT32))
 
 
-def mapped(present: Collection[Resource]) -> Iterator[Mapped]:
-    """What stands in for each pipe without a ceiling, where something here can."""
-    for lacks, uses, why in _TABLE:
-        if lacks not in present and uses in present:
+def mapped(present: Collection[Resource], lacking: Mapping[Resource, str]) -> Iterator[Mapped]:
+    """What stands in for each pipe this CPU lacks, where something `present` can.
+
+    `lacking` says why of those that were looked for and are not there.
+    """
+    for lacks, uses, why in _NEVER:
+        if uses in present:
             yield Mapped(lacks=lacks, uses=uses, why=why)
+    for lacks, uses in _SOMETIMES:
+        if lacks in lacking and uses in present:
+            yield Mapped(lacks=lacks, uses=uses, why=lacking[lacks])
+    halves = TENSOR_FP16 if TENSOR_FP16 in present else VECTOR_FP32
+    if halves in present and (TENSOR_FP16 in present or TENSOR_FP16 in lacking):
+        why = "a CPU accumulates fp16 products in fp32"
+        yield Mapped(lacks=TENSOR_FP16_ACC16, uses=halves, why=why)
