@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 TESTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long check docs picture page plant-faults bench clean setup-run setup-dev
+.PHONY: help run test test-long check docs readme page plant-faults bench clean setup-run setup-dev
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +38,8 @@ docs: setup-dev ## the documentation, in docs/_build: html and a manual page
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b man docs docs/_build/man
 
-picture: ## the picture of the README, from report.html
+readme: setup-dev ## run the two commands; put their output and picture into the README
+	$(BIN)/python tools/readme.py
 	$(BIN)/python tools/picture.py report.html docs/img/report.png
 
 page: ## bundle the interactive page (needs node and npm)
