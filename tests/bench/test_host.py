@@ -158,3 +158,40 @@ def test_a_machine_without_lscpu_still_has_a_name(monkeypatch, tmp_path, cpuinfo
     assert host.cpu() == cpu
     assert host.device_id().startswith("cpu-")
     assert "--" not in host.device_id()
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    """8 GiB available on the machine; a group of 1 GiB, 256 MiB taken, in one without a limit."""
+    (tmp_path / "meminfo").write_text("MemTotal: 16777216 kB\nMemAvailable:    8388608 kB\n")
+    (tmp_path / "cgroup").write_text("1:name=systemd:/old\n0::/slice/job\n")
+    inner = tmp_path / "groups" / "slice" / "job"
+    inner.mkdir(parents=True)
+    for folder, most, taken in ((inner, 1 << 30, 256 << 20), (inner.parent, "max", 300 << 20)):
+        (folder / "memory.max").write_text(f"{most}\n")
+        (folder / "memory.current").write_text(f"{taken}\n")
+    monkeypatch.setattr(host, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(host, "_CGROUP", tmp_path / "cgroup")
+    monkeypatch.setattr(host, "_CGROUPS", tmp_path / "groups")
+    return inner
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_limit_on_the_group_counts_before_the_machines_memory():
+    assert host.free_memory() == 768 << 20
+
+
+def test_the_tightest_group_counts(memory):
+    (memory.parent / "memory.max").write_text(str(400 << 20))
+    assert host.free_memory() == 100 << 20
+
+
+def test_without_a_limit_the_machines_memory_counts(memory):
+    (memory / "memory.max").write_text("max")
+    assert host.free_memory() == 8 << 30
+
+
+def test_a_machine_that_tells_no_memory(memory, monkeypatch, tmp_path):
+    (memory / "memory.max").write_text("max")
+    monkeypatch.setattr(host, "_MEMINFO", tmp_path / "absent")
+    assert host.free_memory() is None

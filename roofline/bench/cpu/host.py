@@ -15,6 +15,9 @@ from roofline.device import L1, L2, L3, Resource
 _LEVELS = {1: L1, 2: L2, 3: L3}
 _CPUS = Path("/sys/devices/system/cpu")
 _CPUINFO = Path("/proc/cpuinfo")
+_MEMINFO = Path("/proc/meminfo")
+_CGROUP = Path("/proc/self/cgroup")
+_CGROUPS = Path("/sys/fs/cgroup")
 _SCALE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -88,9 +91,21 @@ def caches(cpus: Collection[int]) -> Mapping[Resource, int]:
 
 
 def free_memory() -> int | None:
-    """Bytes a new process may take without swapping; None where the system does not tell."""
-    match = re.search(r"MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")))
-    return int(match[1]) * 1024 if match else None
+    """Bytes this process may take without swapping or being killed; None where nothing tells."""
+    match = re.search(r"MemAvailable:\s+(\d+) kB", _read(_MEMINFO))
+    rooms = [int(match[1]) * 1024] if match else []
+    for folder in _control_groups():
+        most, taken = _read(folder / "memory.max"), _read(folder / "memory.current")
+        if most.isdecimal() and taken.isdecimal():  # "max" is no limit
+            rooms.append(max(0, int(most) - int(taken)))
+    return min(rooms, default=None)
+
+
+def _control_groups() -> list[Path]:
+    """Folders of the control groups (version 2) this process is in, the innermost first."""
+    match = re.search(r"^0::(/.*)$", _read(_CGROUP), flags=re.MULTILINE)
+    inner = _CGROUPS / match[1].lstrip("/") if match else _CGROUPS
+    return [inner, *(p for p in inner.parents if p.is_relative_to(_CGROUPS))]
 
 
 def sve_bytes() -> int | None:
