@@ -1,0 +1,227 @@
+"""Formulas held against the counters of a GPU: `benchmarks/known_answers.py` under Nsight Compute.
+
+python tools/known_answers.py arguments                        options of ncu, on one line
+python tools/known_answers.py cut known.csv known.machine.json cut down, as test data
+python tools/known_answers.py table [-o docs/known-answers.md] the table, from the test data
+"""
+
+import argparse
+import gzip
+import importlib.util
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roofline import accounting, counters, importers
+from roofline.counters import needed
+from roofline.device import DRAM, Resource
+from roofline.importers.ncu.collect import Wanted, arguments
+from roofline.units import show, show_binary
+from roofline.work import Ledger
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "tests" / "account" / "known_answers"
+EXPORT, MACHINE = DATA / "h200.csv.gz", DATA / "h200.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One case: what the formula says and what the counters saw, launches together."""
+
+    name: str
+    kernels: tuple[str, ...]
+    algorithmic: Ledger
+    by_rule: dict[Resource, int]  # what the rules say that hardware runs
+    executed: dict[Resource, int]  # counters; flop by pipe
+    read: int  # counters; B from dram
+    written: int
+    streams: bool
+    padded: bool
+
+    @property
+    def pipe(self) -> Resource | None:
+        """The pipe that most of its arithmetic is for, where counters know it."""
+        pipes = {r: n for r, n in self.algorithmic.demand().items() if r.is_pipe and n}
+        return max(pipes, key=pipes.__getitem__, default=None)
+
+
+def cases() -> Any:
+    """The benchmark as a module."""
+    path = ROOT / "benchmarks" / "known_answers.py"
+    spec = importlib.util.spec_from_file_location("known_answers_cases", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def answers(export: Path = EXPORT) -> list[Answer]:
+    """Every case that was profiled, in order."""
+    run = importers.load([export])
+    seen: dict[str, list[tuple[str, dict[str, float]]]] = {}
+    for row in run.rows():
+        launch = run.signatures[row["signature"]].name, row["counters"]
+        seen.setdefault(row["module"], []).append(launch)
+    return [_answer(case, seen[case.name]) for case in cases().CASES if case.name in seen]
+
+
+def _answer(case: Any, launches: list[tuple[str, dict[str, float]]]) -> Answer:
+    counted = _counted(case)
+    executed: dict[Resource, int] = {}
+    read = written = 0
+    for _, values in launches:
+        ran, moved = counters.executed(values), counters.achieved(values)
+        assert ran is not None
+        assert moved is not None
+        for resource, amount in ran.demand().items():
+            executed[resource] = executed.get(resource, 0) + amount
+        read += moved.traffic(DRAM, "read")
+        written += moved.traffic(DRAM, "write")
+    return Answer(
+        name=case.name,
+        kernels=tuple(name for name, _ in launches),
+        algorithmic=counted.algorithmic,
+        by_rule=counted.executed.demand(),
+        executed=executed,
+        read=read,
+        written=written,
+        streams=case.streams,
+        padded=case.padded,
+    )
+
+
+def _counted(case: Any) -> accounting.Account:
+    """The case by the formulas, as on a GPU; on fake tensors, so that nothing is computed."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        inputs = case.make()
+    return accounting.account(case.run, inputs, device="cuda")
+
+
+def table(found: list[Answer], machine: dict[str, Any]) -> str:
+    """The page."""
+    lines = [
+        "# Known answers",
+        "",
+        "Each operator below ran once under Nsight Compute, and what the counters of the GPU saw is held",
+        "against the formula. Caches were flushed before each pass (`--cache-control all`) and clocks left",
+        "alone. `benchmarks/known_answers.py` runs the cases, `tools/known_answers.py` wrote this page from",
+        "the export that is kept with the tests.",
+        "",
+        f"{machine['device']}, {machine['sm']} SM, L2 {show_binary(machine['l2'])}; torch "
+        f"{machine['torch']}, CUDA {machine['cuda']}.",
+        "",
+        "## Arithmetic",
+        "",
+        "Flop of the pipe that does the work: the formula, what the rule says the hardware runs, and the",
+        "counter. Where the formula fills whole tiles the counter equals it to the last flop; the excess of",
+        "the others is padding, or scores that are computed again.",
+        "",
+        "| case | pipe | formula | rule for hardware | counter | counter/formula |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    lines += [_arithmetic(answer, pipe) for answer in found if (pipe := _matrix_pipe(answer))]
+    lines += [
+        "",
+        "## Bytes from memory",
+        "",
+        "Reads of kernels that stream more than the L2 holds are the formula within 2 %. Writes can be short",
+        f"by what was still dirty in the L2 ({show_binary(machine['l2'])}) when the kernel ended, and by no more.",
+        "Of the others much stays in the L2 between launches, or is read again by every tile.",
+        "",
+        "| case | read, formula | read, counter | ratio | written, formula | written, counter | short by |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    lines += [_bytes(answer) for answer in sorted(found, key=lambda a: not a.streams)]
+    lines += ["", "## Kernels", ""]
+    lines += [f"* {a.name}: {', '.join(f'`{_short(k)}`' for k in a.kernels)}" for a in found]
+    for name, why in machine["skipped"].items():
+        lines.append(f"* {name} did not run: {why}")
+    return "\n".join(lines) + "\n"
+
+
+def _matrix_pipe(answer: Answer) -> Resource | None:
+    """Pipes whose flop counters count whole: tensor cores, and fp32 in matrix products."""
+    pipe = answer.pipe
+    if pipe is None or not (pipe.name.startswith("tensor") or answer.name.startswith("gemm")):
+        return None
+    return pipe
+
+
+def _arithmetic(answer: Answer, pipe: Resource) -> str:
+    formula = answer.algorithmic.demand()[pipe]
+    rule, counter = answer.by_rule.get(pipe, formula), answer.executed.get(pipe, 0)
+    return (
+        f"| {answer.name} | {pipe.name} | {formula:,} | {rule:,} | {counter:,} | "
+        f"{counter / formula:.4f} |"
+    )
+
+
+def _bytes(answer: Answer) -> str:
+    read, written = (answer.algorithmic.traffic(DRAM, way) for way in ("read", "write"))
+    short = f"{show(written - answer.written, 'B')}" if written > answer.written else "-"
+    return (
+        f"| {answer.name} | {read:,} | {answer.read:,} | {answer.read / read:.4f} | "
+        f"{written:,} | {answer.written:,} | {short} |"
+    )
+
+
+def _short(kernel: str) -> str:
+    return kernel if len(kernel) <= 70 else f"{kernel[:67]}..."
+
+
+def cut(export: Path, machine: Path) -> None:
+    """Keep the columns that are read, without the host's name."""
+    import csv
+
+    lines = export.read_text("utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
+    table = list(csv.reader(lines[start:]))
+    header = table[0]
+    kept = [i for i, name in enumerate(header) if "__" not in name or needed(name)
+            or name == "device__attribute_display_name"]  # fmt: skip
+    host = header.index("Host Name")
+    DATA.mkdir(parents=True, exist_ok=True)
+    with gzip.GzipFile(EXPORT, "wb", mtime=0) as packed:
+        for row in table:
+            if row and row is not header and len(row) == len(header):
+                row[host] = "host" if row[host] else ""
+            cells = [row[i] for i in kept] if len(row) == len(header) else row
+            packed.write(
+                (",".join('"' + c.replace('"', '""') + '"' for c in cells) + "\n").encode()
+            )
+    found = json.loads(machine.read_text().splitlines()[-1])
+    MACHINE.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def main() -> None:
+    """Read the arguments, do one thing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("arguments")
+    cutting = verbs.add_parser("cut")
+    cutting.add_argument("export", type=Path)
+    cutting.add_argument("machine", type=Path)
+    verbs.add_parser("table").add_argument("-o", "--output", type=Path)
+    given = parser.parse_args()
+    if given.verb == "arguments":
+        words = arguments(Wanted(), Path("LOG"))
+        at = words.index("--log-file")
+        print(" ".join(words[:at] + words[at + 2 :]))
+    elif given.verb == "cut":
+        cut(given.export, given.machine)
+    else:
+        text = table(answers(), json.loads(MACHINE.read_text()))
+        if given.output is None:
+            print(text, end="")
+        else:
+            given.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
