@@ -47,7 +47,7 @@ class _Depth:
 
 
 _QUICK = _Depth(
-    sweep_s=2.7, per_octave=2, rounds=12, past_caches=32, most=4096 * _MIB, sample_s=1e-3, count=12,
+    sweep_s=2.7, per_octave=2, rounds=12, past_caches=16, most=4096 * _MIB, sample_s=1e-3, count=12,
     matrix=Effort(largest=512, count=8, sample_s=2e-3, slowest_s=0.02, search_s=0.15),
 )  # fmt: skip
 _FULL = _Depth(
