@@ -158,9 +158,13 @@ def account(
     )
 
 
-def load(path: str | Path) -> Recording:
-    """Read a saved run."""
-    return Recording(runfile.load(Path(path)))
+def load(*paths: str | Path) -> Recording:
+    """Read a saved run, or the files of a profiler, recognised by their content."""
+    from roofline import importers
+
+    if len(paths) == 1 and not importers.foreign_file(paths[0]):
+        return Recording(runfile.load(Path(paths[0])))
+    return Recording(importers.load(paths))
 
 
 def device(name: str) -> Device:

@@ -8,6 +8,7 @@ import click
 
 from roofline import importers, runfile
 from roofline.cli.output import print_run
+from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
 from roofline.program import GROUPINGS
 from roofline.report.text import FINDINGS, ROWS
@@ -64,6 +65,8 @@ def command(
       roofline import trace.json.gz -o trace.roof
       roofline import trace.json --device h100-sxm --by operator
     """
+    if output is not None:
+        _check(output, files)
     run = importers.load(files, _options(**said))
     for warning in run.recorder.warnings:
         print(f"roofline: {warning}", file=sys.stderr)
@@ -73,6 +76,14 @@ def command(
         print_run(run, by=by, rows=rows, findings=findings, as_json=as_json)
     if output is not None and not quiet:
         print(f"roofline: wrote {output.name}", file=sys.stderr)
+
+
+def _check(output: Path, files: tuple[Path, ...]) -> None:
+    """Say what is wrong with the place to write to before a long file is read."""
+    if not output.absolute().parent.is_dir():
+        raise BadInput(f"cannot write {output}: there is no folder {output.absolute().parent}")
+    if any(output.exists() and file.exists() and output.samefile(file) for file in files):
+        raise BadInput(f"cannot write {output}: it is the file to import")
 
 
 def _options(

@@ -18,7 +18,7 @@ from roofline.runfile import Run
 # The first that recognises a file reads it: the particular stand before the general.
 FORMATS: tuple[Format, ...] = (ncu.FORMAT, nsys.DATABASE, nsys.STATS, kineto.FORMAT)
 
-__all__ = ["FORMATS", "Format", "Options", "Source", "load", "recognise"]
+__all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise"]
 
 
 def load(paths: Iterable[Path | str], options: Options = DEFAULTS) -> Run:
@@ -31,6 +31,15 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS) -> Run:
         kinds = "; ".join(f"{s.name} is a {f.title}" for s, f in zip(sources, formats, strict=True))
         raise BadInput(f"{kinds}: files of different formats are imported one at a time")
     return formats[0].load(sources, options)
+
+
+def foreign_file(path: Path | str) -> bool:
+    """Whether `path` is a file that is no saved run; false for what is not there."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) != b"PAR1"
+    except OSError:
+        return False
 
 
 def recognise(source: Source) -> Format:

@@ -11,6 +11,7 @@ from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Run
 
+BOM = b"\xef\xbb\xbf"  # before UTF-8, on Windows
 HEAD = 256 * 1024  # bytes shown to `recognises`, after decompression
 _GZIP = b"\x1f\x8b"
 _READ = 256 * 1024  # bytes of a gzip file at a time

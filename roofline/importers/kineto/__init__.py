@@ -22,7 +22,7 @@ about          device, versions, rank
 import re
 from collections.abc import Sequence
 
-from roofline.importers.format import Format, Options, Source, one
+from roofline.importers.format import BOM, Format, Options, Source, one
 from roofline.runfile import Run
 
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -31,9 +31,11 @@ _BARE = re.compile(rb'\s*\[\s*\{[^{}]*"ph"\s*:')
 
 def recognises(head: bytes) -> bool:
     """Whether a file that begins like this is a list of trace events."""
+    if not head.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
+        return False
     return (
         _EVENTS.search(head) is not None
-        or _BARE.match(head) is not None
+        or _BARE.match(head.removeprefix(BOM)) is not None
         or (b'"schemaVersion"' in head and b'"deviceProperties"' in head)
     )
 

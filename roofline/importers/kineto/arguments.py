@@ -70,13 +70,19 @@ def call(
     if not shapes and not texts:
         raise Unreadable("shapes were not recorded (record_shapes=True records them)")
     if not kinds and any(shapes):
-        raise Unreadable("the trace holds shapes but no types")
+        raise Unreadable("the trace does not hold the types of its tensors")
     count = max(len(shapes), len(texts), len(kinds))
     args = tuple(
         _argument(_at(shapes, i), _at(kinds, i), _at(steps, i), _at(texts, i), in_lists)
         for i in range(count)
     )
-    return Call(op=name, args=_numbers(name, args), device=device, math=math)
+    described = Call(op=name, args=_numbers(name, args), device=device, math=math)
+    for tensor in described.tensors:
+        if tensor.dtype == UNKNOWN:
+            raise Unreadable("the trace does not hold the types of its tensors")
+        if tensor.dtype not in DTYPE_BYTES:
+            raise Unreadable(f"no size is known for elements of {tensor.dtype!r}")
+    return described
 
 
 def squared(call: Call) -> Call:

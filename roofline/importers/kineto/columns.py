@@ -26,6 +26,8 @@ CATEGORIES = {
     "user_annotation": RANGE, "python_function": PYTHON, "overhead": OVERHEAD,
 }  # fmt: skip
 MODULE = "nn.Module: "
+_LATEST_US = 4e15  # the year 2096: twice that in nanoseconds still is an int64
+_LONGEST_US = 1e12  # eleven days
 NONE = -1
 _NO_ARGS = Args()
 
@@ -176,7 +178,7 @@ class Columns:
     def _start(self, ts: Any) -> float | None:
         """Microseconds since the first event; None when there is no usable time."""
         base = self.first_us
-        if type(ts) is float and base is not None and ts > 0:
+        if type(ts) is float and base is not None and 0 < ts < _LATEST_US:
             return ts - base
         exact = _decimal(ts)
         if exact is None or (exact <= 0 and (base is None or base > 1e6)):
@@ -187,12 +189,12 @@ class Columns:
         return float(exact - base)
 
     def _duration(self, dur: Any) -> float:
-        if type(dur) is float and 0 <= dur < 1e15:
+        if type(dur) is float and 0 <= dur < _LONGEST_US:
             return dur
         if dur is None:
             return nan
         found = number(dur)
-        if found is None or not 0 <= found < 1e15:
+        if found is None or not 0 <= found < _LONGEST_US:
             self.negative += 1
             return nan
         return found
@@ -220,10 +222,10 @@ def _id(value: Any) -> int:
 def _decimal(ts: Any) -> Decimal | int | None:
     """A time as it was written, exactly."""
     if type(ts) is int:
-        return ts
+        return ts if abs(ts) < _LATEST_US else None
     try:
         text = bytes(ts).decode().strip('"') if isinstance(ts, Raw) else str(ts)
         found = Decimal(text)
     except (InvalidOperation, UnicodeDecodeError):
         return None
-    return found if found.is_finite() and abs(found) < 2**62 else None
+    return found if found.is_finite() and abs(found) < _LATEST_US else None

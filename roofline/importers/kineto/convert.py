@@ -79,8 +79,8 @@ def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
     """
     working = [row for row, counted in enumerate(nested.counted) if counted]
     begun = [spans.start[row] for row in working] or list(ran.start)
-    first = min(chain(begun, ran.start))
-    last = max(chain((spans.end[row] for row in working), ran.end))
+    first = min(chain(begun, ran.start), default=0)
+    last = max(chain((spans.end[row] for row in working), ran.end), default=0)
     whole = (first, last + 1, "")
     names = [columns.names.values(), [call[0] for call in columns.calls.values()]]
     of, key = columns.spans.kind, columns.spans.key

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from roofline.importers.kineto.columns import NONE
@@ -99,7 +100,13 @@ def _nothing(kind: Any, count: int) -> "pa.ChunkedArray":
     """Rows of null, or of empty lists, that share their memory."""
     import pyarrow as pa
 
-    lists = pa.types.is_nested(kind)
-    block = pa.array([[]] * _SHARED, kind) if lists else pa.nulls(_SHARED, kind)
+    block = _block(kind)
     whole, rest = divmod(count, _SHARED)
     return pa.chunked_array([*[block] * whole, block.slice(0, rest)], kind)
+
+
+@cache
+def _block(kind: Any) -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array([[]] * _SHARED, kind) if pa.types.is_nested(kind) else pa.nulls(_SHARED, kind)

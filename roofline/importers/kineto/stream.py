@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from roofline.errors import BadInput
-from roofline.importers.format import DAMAGE, Source
+from roofline.importers.format import BOM, DAMAGE, Source
 from roofline.importers.kineto import mend
 from roofline.importers.kineto.event import EXACT_BELOW, Event, ExactEvent
 
@@ -71,7 +71,7 @@ class Reader:
         """Read up to the first event; what stands before it is about the whole trace."""
         buffer = b""
         while chunk := self._read(stream):
-            buffer += chunk
+            buffer = (buffer + chunk).removeprefix(BOM)
             if buffer.lstrip()[:1] == b"[":
                 return buffer[buffer.index(b"[") + 1 :]
             if found := _KEY.search(buffer):

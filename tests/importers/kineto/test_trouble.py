@@ -369,7 +369,7 @@ def test_the_dialect_of_2021(tmp_path):
         ("op", None, None, 20_000), ("kernel", 0, 7, 9_000), ("memcpy", None, 7, 2_000),
         ("launch", 0, None, 5_000),
     ]  # fmt: skip
-    assert "the trace holds shapes but no types; such as aten::mm" in said(run)
+    assert "the trace does not hold the types of its tensors; such as aten::mm" in said(run)
     assert [row["step"] for row in rows] == [0, 0, -1, 0]  # the memset's launch is not there
 
 

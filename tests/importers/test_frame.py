@@ -1,0 +1,96 @@
+"""The frame around every format: recognised by content, refused in one sentence."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from roofline.errors import BadInput
+from roofline.importers import FORMATS, load, recognise
+from roofline.importers.format import HEAD, source
+
+HERE = Path(__file__).parent
+TRACE = HERE / "kineto" / "torch-2.11" / "ln_hand.json.gz"
+PAGE = HERE / "ncu" / "2025.3" / "ln_hand.raw.csv.gz"
+
+
+def test_names_are_no_evidence(tmp_path):
+    """A trace named like a table and a table named like a trace."""
+    for path, name, kind in ((TRACE, "kernels.csv", "kineto"), (PAGE, "trace.json", "ncu")):
+        (tmp_path / name).write_bytes(gzip.decompress(path.read_bytes()))
+        assert recognise(source(tmp_path / name)).name == kind
+
+
+def test_each_sample_belongs_to_one_format_only():
+    for each in FORMATS:
+        samples = [p for p in (HERE / each.name).rglob("*") if p.suffix in (".gz", ".json", ".csv")]
+        for path in samples:
+            if "README" not in path.name:
+                assert recognise(source(path)).name == each.name, path
+
+
+def test_names_and_titles_are_distinct():
+    assert len({each.name for each in FORMATS}) == len(FORMATS)
+    assert len({each.title for each in FORMATS}) == len(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("content", "looks"),
+    [
+        (b"", "is empty"),
+        (b"PAR1\x15\x00", "is a Parquet file: a saved run opens with `roofline show`"),
+        (b"PK\x03\x04rest", "is a zip archive: unpack it first"),
+        (b"\x28\xb5\x2f\xfd", "is compressed, not by gzip"),
+        (b"\x7fELF\x02", "is a program"),
+        (b"\x89PNG\r\n", "is a picture or document"),
+        (b'{"cells": [], "nbformat": 4}', "is a notebook"),
+        (b"<!doctype html><html>", "is a web page"),
+        (b'{"name": "x"}', "is JSON, but no trace known here"),
+        (b"abc\0def", "is binary, and of no kind known here"),
+        (b"hello\n", "is text of no kind known here"),
+        (b"a,b,c,d,e,f,g,h,i,j,k\n", "is a table without known columns"),
+    ],
+)
+def test_a_file_that_is_none_of_ours(tmp_path, content, looks):
+    for name, data in (("x.json", content), ("x.json.gz", gzip.compress(content))):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(BadInput) as caught:
+            load([tmp_path / name])
+        assert str(caught.value).startswith(f"{name} {looks}; imported are ")
+        assert "PyTorch profiler trace" in str(caught.value)
+
+
+def test_absent_unreadable_and_none(tmp_path):
+    with pytest.raises(BadInput, match=r"cannot read .*absent.json: No such file or directory"):
+        load([tmp_path / "absent.json"])
+    with pytest.raises(BadInput, match="Is a directory"):
+        load([tmp_path])
+    with pytest.raises(BadInput, match="no file to import; there are readers for "):
+        load([])
+
+
+def test_files_that_do_not_belong_together(tmp_path):
+    with pytest.raises(
+        BadInput, match=r"is a PyTorch profiler trace; .* is a Nsight Compute export"
+    ):
+        load([TRACE, PAGE])
+    with pytest.raises(BadInput, match="each trace is a run of its own; import them one at a time"):
+        load([TRACE, TRACE])
+
+
+def test_gzip_members_padding_and_damage(tmp_path):
+    """Members follow one another; damage ends the text and keeps what stands before it."""
+    text = b"x" * (2 * HEAD)
+    whole = gzip.compress(text[:100]) + gzip.compress(text[100:]) + b"\0" * 512
+    (tmp_path / "two.gz").write_bytes(whole)
+    with source(tmp_path / "two.gz").open() as stream:
+        assert stream.read() == text
+
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(bytes(range(256)) * 4000)[:2000])
+    cut = source(tmp_path / "cut.gz")
+    assert cut.head.startswith(bytes(range(256)))
+    (tmp_path / "none.gz").write_bytes(b"\x1f\x8b\x08\x00garbage")
+    with pytest.raises(
+        BadInput, match=r"none.gz cannot be read: the gzip file (is damaged|ends early)"
+    ):
+        source(tmp_path / "none.gz")
