@@ -70,6 +70,8 @@ class Step:
     start_ns: int
     duration_ns: int  # wall time, recorder's own work included
     bookkeeping_ns: int = 0  # of that, spent by the recorder
+    # Of that, ready to run while other programs held the processors; None is not known.
+    waited_ns: int | None = None
     warmup: bool = False
     name: str = ""
 
