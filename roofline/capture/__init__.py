@@ -1,15 +1,23 @@
 """A running PyTorch program -> a run: calls, times, modules, steps.
 
 mode        sees every operator below autograd, times it, folds equal calls
-signature   an operator call -> the key it folds under, and the noun that is saved
 operator    what is known of one operator before any call: its schema, whether it is a view
+signature   an operator call -> the key it folds under, and the noun that is saved
+storages    numbers for blocks of memory, so that data can be followed
+book        the distinct calls, each accounted for once
+columns     the events
 modules     which module is running; which module a backward node came from
 steps       where one repetition ends, and which repetitions are warm-up
+waiting     how long other programs held the processors
+compiled    code that torch.compile made: timed without a mode
+graph       what a compiled graph needs
+kernels     what ran on a CUDA device, and who launched it
 threads     work that the mode cannot see: counted, and named as a gap
-compiled    code that torch.compile made: timed without a mode, counted from its graph
 calibrate   what the recorder itself costs
 recording   all of these together, started and stopped
 script      runs a Python file as `python FILE ARGS` would
+imports     tells when a module is imported
+frames      keeps torch.compile from compiling the recorder
 
 Only this file may be imported without PyTorch: the others import it when they are.
 """

@@ -47,6 +47,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         self.on = True
         self.optimizing = 0  # Optimizer.step calls we are inside of
         self.bookkeeping = 0  # ns spent here and not in operators
+        self.first: int | None = None  # when the first operator came by
         self.ignored = 0  # calls that are no work but came by here
         self._busy = 0  # ns spent in operators
         self._columns = columns
@@ -108,6 +109,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         kwargs: Mapping[str, Any],
     ) -> Any:
         func = operator.func
+        if self.first is None:
+            self.first = entered
         folded = describer = None
         reads: list[int] = []
         try:

@@ -4,6 +4,7 @@ import os
 import platform
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter_ns
 from types import TracebackType
@@ -26,8 +27,9 @@ from roofline.capture.frames import leave_alone
 from roofline.capture.kernels import Kernels, kind, parents
 from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
-from roofline.capture.steps import OUTSIDE, End, Recorded, cut
+from roofline.capture.steps import OUTSIDE, End, Recorded, cut, disturbed
 from roofline.capture.threads import Elsewhere
+from roofline.capture.waiting import waited_ns
 from roofline.device import Device
 from roofline.errors import BadInput
 from roofline.runfile import Recorder, Run, Signature
@@ -60,7 +62,7 @@ class Recording:
         self._elsewhere = Elsewhere()
         self._ends: list[End] = []
         self._hooks: list[Any] = []
-        self._origin = 0
+        self._begin = End(0, 0, 0)
         self._entered = False
         self._stopped: End | None = None
         self._result: Run | None = None
@@ -78,7 +80,7 @@ class Recording:
         self._regions.install()
         self._elsewhere.install()
         os.register_at_fork(after_in_child=_silence(weakref.ref(self._mode)))
-        self._origin = perf_counter_ns()
+        self._begin = self._now()
         self._mode.__enter__()
         self._entered = True
         return self
@@ -142,12 +144,20 @@ class Recording:
 
     def _now(self, name: str = "", *, asked: bool = False) -> End:
         spent = self._mode.bookkeeping + self._modules.bookkeeping
-        return End(perf_counter_ns(), spent, self._mode.ignored, name, asked)
+        return End(
+            time=perf_counter_ns(),
+            bookkeeping=spent,
+            ignored=self._mode.ignored,
+            waited=waited_ns(),
+            name=name,
+            asked=asked,
+        )
 
     def _assemble(self) -> Run:
         recorded = Recorded(
             columns=self._columns,
-            origin=self._origin,
+            origin=self._begin.time,
+            begin=replace(self._begin, time=self._mode.first or self._begin.time),
             ends=self._ends,
             total=self._stopped or self._now(),
             device_end=max((k.start + k.duration for k in self._kernels.kernels), default=0),
@@ -157,7 +167,7 @@ class Recording:
         division = cut(recorded, self._warmup)
         steps = np.concatenate([division.of_event, self._add_kernels(division.of_event)])
         return Run(
-            recorder=self._recorder(division.how),
+            recorder=self._recorder(division.how, disturbed(division.steps)),
             device=self._device,
             signatures=tuple(self._book.signatures),
             steps=division.steps,
@@ -167,7 +177,7 @@ class Recording:
                 *self._elsewhere.gaps(),
                 *self._kernels.gaps(),
             ),
-            events=self._columns.table(steps=steps, origin=self._origin),
+            events=self._columns.table(steps=steps, origin=self._begin.time),
         )
 
     def _add_kernels(self, of_event: np.ndarray) -> np.ndarray:
@@ -190,7 +200,7 @@ class Recording:
             steps.append(OUTSIDE if row is None else int(of_event[row]))
         return np.array(steps, dtype=np.int32)
 
-    def _recorder(self, how: str) -> Recorder:
+    def _recorder(self, how: str, disturbed: str | None) -> Recorder:
         cost = calibrate()
         broken = (f"the rule of {op} failed: {why}" for op, why in self._book.broken.items())
         return Recorder(
@@ -202,7 +212,7 @@ class Recording:
             timer=f"wall clock around each operator below autograd; {how}",
             overhead_s=cost.overhead_s,
             shortest_s=cost.shortest_s,
-            warnings=(*broken, *self._regions.warnings()),
+            warnings=(*([disturbed] if disturbed else []), *broken, *self._regions.warnings()),
         )
 
 

@@ -1,6 +1,7 @@
 """Where one repetition of the program's work ends, and which repetitions are warm-up."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from roofline.capture.columns import BACKWARD, Columns
 from roofline.runfile import Gap, Step
 
 OUTSIDE = -1
+_DISTURBED = 0.05  # from this share of waiting on, times are said to be too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,7 @@ class End:
     time: int  # ns, perf_counter
     bookkeeping: int  # ns the recorder had spent by then, as far as it sees itself
     ignored: int  # calls it had let through unrecorded
+    waited: int | None = None  # ns this thread had waited for a processor by then
     name: str = ""
     asked: bool = False  # the program called run.step(); else an optimizer stepped
 
@@ -37,12 +40,26 @@ class Recorded:
 
     columns: Columns
     origin: int  # ns, perf_counter
+    begin: End  # when its first operator came by: not when the program began to import
     ends: list[End]  # of repetitions
     total: End  # of the recording
     device_end: int  # when the last kernel ended; 0 without a device
     # Nanoseconds a call costs beside its duration and the bookkeeping that sees itself.
     around: float
     around_backward: float  # the same where the autograd engine calls
+
+
+def disturbed(steps: Sequence[Step]) -> str | None:
+    """A sentence when other programs held the processors for long; None when not, or not known."""
+    measured = [s for s in steps if not s.warmup and s.waited_ns is not None]
+    whole = sum(step.duration_ns for step in measured)
+    waited = sum(step.waited_ns or 0 for step in measured)
+    if not whole or waited < _DISTURBED * whole:
+        return None
+    return (
+        f"the program waited for a processor during {waited / whole:.0%} of the measured time "
+        "because other programs were running: its times are too long"
+    )
 
 
 def cut(recorded: Recorded, warmup: int | None) -> Cut:
@@ -69,18 +86,12 @@ def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
     of_event = np.searchsorted(times, starts, side="right").astype(np.int32)
     of_event[of_event == len(ends)] = OUTSIDE
     warmup = min(warmup, len(ends) - 1)
-    begin = End(min(int(starts[0]), ends[0].time), 0, 0)
+    begin = replace(recorded.begin, time=min(recorded.begin.time, ends[0].time))
+    busy, around = _sums(recorded, of_event, len(ends))
     steps = []
     for index, (before, end) in enumerate(zip([begin, *ends], ends, strict=False)):
-        duration = end.time - before.time
-        step = Step(
-            start_ns=before.time - recorded.origin,
-            duration_ns=duration,
-            bookkeeping_ns=_bookkeeping(recorded, of_event == index, duration, before, end),
-            warmup=index < warmup,
-            name=end.name,
-        )
-        steps.append(step)
+        step = _step(recorded, before, end, busy[index], around[index])
+        steps.append(replace(step, warmup=index < warmup))
     said = "at run.step()" if ends[0].asked else "at each Optimizer.step"
     how = f"{len(ends)} steps, ending {said}; warm-up is the first {warmup}"
     return Cut(tuple(steps), of_event, how, _after(recorded.columns, of_event))
@@ -91,40 +102,50 @@ def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
     durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
     cold = _first_calls(np.frombuffer(recorded.columns.signature, dtype=np.intc), warmup)
     finish = end.time if end.asked else max(int((starts + durations).max()), recorded.device_end)
-    of_event = np.where(cold, 0, 1) if cold.any() else np.zeros(len(starts))
-    of_event[starts > finish] = OUTSIDE
-    begin, cold_ns = int(starts[0]), int(durations[cold].sum())
-    duration = finish - begin - cold_ns
-    whole = Step(
-        start_ns=begin - recorded.origin,
-        duration_ns=duration,
-        bookkeeping_ns=_bookkeeping(recorded, ~cold, duration, End(begin, 0, 0), end),
-        name=end.name,
-    )
-    of_event = of_event.astype(np.int32)
+    of_event = np.where(starts > finish, OUTSIDE, ~cold).astype(np.int32)
+    (cold_ns, busy), (_, around) = _sums(recorded, of_event, 2)
+    begin = replace(recorded.begin, time=recorded.begin.time + cold_ns)
+    whole = _step(recorded, begin, replace(end, time=finish), busy, around)
+    start_ns = recorded.begin.time - recorded.origin
+    warm = Step(start_ns=start_ns, duration_ns=cold_ns, warmup=True, name="first calls")
+    whole = replace(whole, start_ns=start_ns)
     after = _after(recorded.columns, of_event)
     if not cold.any():
+        of_event = np.where(of_event == OUTSIDE, OUTSIDE, 0).astype(np.int32)
         return Cut((whole,), of_event, "one step, no warm-up", after)
-    warm = Step(start_ns=whole.start_ns, duration_ns=cold_ns, warmup=True, name="first calls")
     calls = "first call" if warmup == 1 else f"first {warmup} calls"
     how = f"one step; warm-up is the {calls} of each signature, where more follow"
     return Cut((warm, whole), of_event, how, after)
 
 
-def _bookkeeping(
-    recorded: Recorded, events: np.ndarray, duration: int, before: End, end: End
-) -> int:
-    """What the recorder spent in a step: what it saw itself, and what each call cost around it.
+def _sums(recorded: Recorded, of_event: np.ndarray, steps: int) -> tuple[list[int], list[float]]:
+    """For each step: time in its events, and what its events cost around them (estimated)."""
+    columns = recorded.columns
+    inside = of_event != OUTSIDE
+    durations = np.frombuffer(columns.duration, dtype=np.int64)[inside]
+    backward = np.frombuffer(columns.phase, dtype=np.int8)[inside] == BACKWARD
+    cost = np.where(backward, recorded.around_backward, recorded.around)
+    busy = np.bincount(of_event[inside], weights=durations, minlength=steps)
+    around = np.bincount(of_event[inside], weights=cost, minlength=steps)
+    return busy.astype(np.int64).tolist(), around.tolist()
 
-    The second is an estimate and can't be more than the time in which nothing else ran.
-    """
-    durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
-    backward = np.frombuffer(recorded.columns.phase, dtype=np.int8)[events] == BACKWARD
-    around = float(np.where(backward, recorded.around_backward, recorded.around).sum())
-    around += recorded.around * (end.ignored - before.ignored)
-    kept = end.bookkeeping - before.bookkeeping
-    idle = duration - kept - int(durations[events].sum())
-    return kept + max(0, min(round(around), idle))
+
+def _step(recorded: Recorded, begin: End, end: End, busy: int, around: float) -> Step:
+    duration = end.time - begin.time
+    kept = end.bookkeeping - begin.bookkeeping
+    around += recorded.around * (end.ignored - begin.ignored)
+    # The estimate can't be more than the time in which nothing else ran.
+    kept += max(0, min(round(around), duration - kept - busy))
+    waited = None
+    if end.waited is not None and begin.waited is not None:
+        waited = end.waited - begin.waited
+    return Step(
+        start_ns=begin.time - recorded.origin,
+        duration_ns=duration,
+        bookkeeping_ns=kept,
+        waited_ns=waited,
+        name=end.name,
+    )
 
 
 def _after(columns: Columns, of_event: np.ndarray) -> tuple[Gap, ...]:

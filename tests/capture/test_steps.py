@@ -134,6 +134,28 @@ def test_two_optimizers_inside_one_another_end_one_step():
     assert len(run.result.steps) == 2
 
 
+def test_waiting_for_a_processor_is_told_when_it_lasts(monkeypatch):
+    from roofline.capture import recording
+
+    def waits(each_ns):
+        ticks = iter(range(0, 10**12, each_ns))
+        monkeypatch.setattr(recording, "waited_ns", lambda: next(ticks))
+        with profile() as run:
+            train(3)
+        return run.result
+
+    # A whole second of waiting in every step: longer than the steps, so far more than 5 %.
+    result = waits(10**9)
+    assert [step.waited_ns for step in result.steps] == [10**9] * 3
+    assert any("waited for a processor during" in w for w in result.recorder.warnings)
+    assert waits(1).recorder.warnings == ()
+    monkeypatch.setattr(recording, "waited_ns", lambda: None)  # a system that does not tell
+    with profile() as run:
+        train(3)
+    assert [step.waited_ns for step in run.result.steps] == [None] * 3
+    assert run.result.recorder.warnings == ()
+
+
 def test_an_empty_recording():
     with profile() as run:
         pass
