@@ -42,7 +42,7 @@ if sys.version_info < OLDEST:
     )
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = {"run": ("torch",), "dev": ("torch", "cpu", "plot", "docs", "dev")}
+EXTRAS = {"run": ("torch",), "dev": ("torch", "cpu", "nsys", "plot", "docs", "dev")}
 COMPILERS = ("gcc", "clang", "cc")  # without any of them ceilings are measured through llvmlite
 OLDEST_PIP = (21, 3)  # the first that installs a package described by pyproject.toml in place
 OLDEST_TORCH = (2, 9)

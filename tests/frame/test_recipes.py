@@ -1,6 +1,7 @@
 """What CONTRIBUTING promises of every finding, format and command."""
 
 import re
+import tomllib
 from pathlib import Path
 
 from roofline.cli import COMMANDS
@@ -23,10 +24,11 @@ def test_every_finding_has_its_page_its_line_and_its_tests() -> None:
     assert {code for code in codes if code not in tested} == set()
 
 
-def test_every_format_has_samples() -> None:
+def test_every_format_has_its_tests_and_samples() -> None:
+    """In a folder of its name; formats of one program (`nsys`, `nsys_stats`) share one."""
     for each in FORMATS:
-        samples = [p for p in (ROOT / "tests" / "importers" / each.name).rglob("*") if p.is_file()]
-        assert samples, f"no sample of {each.name} in tests/importers"
+        folder = ROOT / "tests" / "importers" / each.name.partition("_")[0]
+        assert list(folder.glob("test_*.py")), f"no tests of {each.name} in {folder}"
 
 
 def test_every_command_stands_in_the_manual_page() -> None:
@@ -45,3 +47,19 @@ def test_the_targets_that_are_written_about_exist() -> None:
         for target in words.split()
     }
     assert named - targets == set()
+
+
+def test_the_architecture_page_has_the_rows_that_are_checked() -> None:
+    """The picture of the house and the contract that import-linter reads are the same rows."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    checked = [names(row) for row in contract["layers"]]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    picture = page.partition("## The house")[2].partition("```\n")[2].partition("```")[0]
+    drawn = [names(line[:46]) for line in picture.splitlines() if line[:46].strip()]
+    assert drawn == checked
+
+
+def names(row: str) -> list[str]:
+    """The names of a row; brackets mark what is not here yet, in both."""
+    return row.replace(" ", "").split("|")

@@ -22,6 +22,7 @@ EXTRAS = {
     "cpu": (("llvmlite",), "CPU ceilings without a C compiler"),
     "triton": (("triton",), "Triton kernels"),
     "nvidia": (("pynvml",), "clocks and power of NVIDIA GPUs"),
+    "nsys": (("adbc_driver_sqlite",), "Nsight Systems databases, read six times as fast"),
     "plot": (("matplotlib",), "images of the chart"),
 }
 PROFILERS = ("ncu", "nsys", "rocprofv3", "perf")
