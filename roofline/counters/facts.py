@@ -12,16 +12,20 @@ from roofline.counters.traffic import delivered, requested, useful_shared
 _PCT = ".avg.pct_of_peak_sustained_elapsed"
 _ACTIVE = ".avg.pct_of_peak_sustained_active"
 
-# fact -> unit, metric names in order of preference
+# fact -> unit, metric names in order of preference; those of words are a PyTorch trace's
 NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "grid_size": ("", ("launch__grid_size",)),
-    "block_size": ("", ("launch__block_size",)),
+    "grid_size": ("", ("launch__grid_size", "grid")),
+    "block_size": ("", ("launch__block_size", "block")),
     "waves": ("", ("launch__waves_per_multiprocessor",)),
     "sm_count": ("", ("launch__sm_count", "device__attribute_multiprocessor_count")),
-    "registers_per_thread": ("", ("launch__registers_per_thread",)),
+    "registers_per_thread": ("", ("launch__registers_per_thread", "registers per thread")),
     "shared_per_block": (
         "B",
-        ("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
+        (
+            "launch__shared_mem_per_block",
+            "launch__shared_mem_per_block_allocated",
+            "shared memory",
+        ),
     ),
     "cluster_size": ("", ("launch__cluster_size",)),
     "blocks_per_sm_registers": ("", ("launch__occupancy_limit_registers",)),
@@ -29,6 +33,8 @@ NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "blocks_per_sm_warps": ("", ("launch__occupancy_limit_warps",)),
     "blocks_per_sm_blocks": ("", ("launch__occupancy_limit_blocks",)),
     "blocks_per_sm_barriers": ("", ("launch__occupancy_limit_barriers",)),
+    "blocks_per_sm": ("", ("blocks per SM",)),  # of the whole grid, over all waves
+    "occupancy_estimated": ("%", ("est. achieved occupancy %",)),
     "occupancy_theoretical": ("%", ("sm__maximum_warps_per_active_cycle_pct",)),
     "occupancy_achieved": ("%", (f"sm__warps_active{_ACTIVE}",)),
     "sm_throughput": ("%", (f"sm__throughput{_PCT}",)),

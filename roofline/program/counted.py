@@ -6,12 +6,16 @@ only.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from roofline import counters
 from roofline.counters import Reading
 from roofline.program.columns import is_kind
 from roofline.runfile import Run
 from roofline.work import Entry, Exactness, Ledger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +39,54 @@ class Counted:
 
 def counted(run: Run) -> dict[int, Counted]:
     """By position in Run.signatures; signatures without counters are absent."""
-    launches: dict[int, list[dict[str, float]]] = {}
-    if not _any(run):
+    if not any(len(chunk.values) for chunk in run.events["counters"].chunks):
         return {}
+    kernels = run.events.select(["signature", "counters"]).filter(_alone(run.events))
+    means = _means(kernels)
+    launches: dict[int, list[dict[str, float]]] = {}
+    names = dict.fromkeys((name for each in means.values() for name in each), 1.0)
+    if counters.executed(names) or counters.achieved(names):
+        for signature, pairs in zip(*(kernels[at].to_pylist() for at in range(2)), strict=True):
+            if pairs:
+                launches.setdefault(signature, []).append(dict(pairs))
+    return {
+        signature: Counted(
+            # A product of means is not the mean of products: each launch is counted by itself.
+            executed=_mean_ledger([counters.executed(x) for x in launches.get(signature, ())]),
+            achieved=_mean_ledger([counters.achieved(x) for x in launches.get(signature, ())]),
+            facts=counters.facts(each),
+        )
+        for signature, each in means.items()
+    }
+
+
+def _alone(events: "pa.Table") -> "pa.ChunkedArray":
+    """Which events are kernels that no operator caused."""
     import pyarrow.compute as pc
 
-    alone = pc.and_(is_kind(run.events, ("kernel",)), pc.is_null(run.events["parent"]))
-    kernels = run.events.select(["signature", "counters"]).filter(alone)
-    for batch in kernels.to_batches():
-        named, pairs = (batch.column(at).to_pylist() for at in range(2))
-        for signature, counters_of_one in zip(named, pairs, strict=True):
-            if counters_of_one:
-                launches.setdefault(signature, []).append(dict(counters_of_one))
-    return {signature: mean(each) for signature, each in launches.items()}
+    by_call = is_kind(events, ("op", "region")).take(events["parent"])
+    return pc.and_not(is_kind(events, ("kernel",)), pc.fill_null(by_call, False))
 
 
-def mean(launches: Sequence[Mapping[str, float]]) -> Counted:
-    """The mean of several launches of one kernel: each counted by itself first."""
-    return Counted(
-        executed=_mean_ledger([counters.executed(each) for each in launches]),
-        achieved=_mean_ledger([counters.achieved(each) for each in launches]),
-        facts=_mean_facts([counters.facts(each) for each in launches]),
-    )
+def _means(kernels: "pa.Table") -> dict[int, dict[str, float]]:
+    """Every counter's mean over the launches of a signature that have it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-
-def _any(run: Run) -> bool:
-    return any(len(chunk.values) for chunk in run.events.column("counters").chunks)
+    held = kernels["counters"].combine_chunks()
+    # Offsets point into all the pairs of the array that a filtered one may be a part of.
+    first, last = held.offsets[0].as_py(), held.offsets[-1].as_py()
+    rows = pc.list_parent_indices(pa.ListArray.from_arrays(held.offsets, held.keys))
+    single = pa.table({
+        "signature": kernels["signature"].take(rows),
+        "name": held.keys[first:last].dictionary_encode(),
+        "value": held.items[first:last],
+    })  # fmt: skip
+    means = single.group_by(["signature", "name"]).aggregate([("value", "mean")])
+    found: dict[int, dict[str, float]] = {}
+    for row in means.to_pylist():
+        found.setdefault(row["signature"], {})[row["name"]] = row["value_mean"]
+    return found
 
 
 def _mean_ledger(ledgers: Sequence[Ledger | None]) -> Ledger | None:
@@ -100,16 +126,3 @@ def _mean_entry(entries: Sequence[Entry], launches: int) -> Entry:
 
 def _or(value: int | None, otherwise: int) -> int:
     return otherwise if value is None else value
-
-
-def _mean_facts(each: Sequence[Mapping[str, Reading]]) -> dict[str, Reading]:
-    found: dict[str, list[Reading]] = {}
-    for facts in each:
-        for name, reading in facts.items():
-            found.setdefault(name, []).append(reading)
-    return {
-        name: replace(readings[0], value=sum(r.value for r in readings) / len(readings))
-        if len(readings) > 1
-        else readings[0]
-        for name, readings in found.items()
-    }
