@@ -12,6 +12,7 @@ import argparse
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from roofline.bench.gpu import ceilings, gemm, launch, memory
 from roofline.bench.gpu.card import Driver, card, working_on
 from roofline.bench.gpu.timing import Effort, Load, Timer, timer
 from roofline.bench.plateau import Point
-from roofline.device import Ceiling, Device, Reach
+from roofline.device import Device, Reach
+from roofline.devices.kept import SCHEMA
 from roofline.units import show
 
 EFFORT = Effort(count=30, sample_s=1.5e-3, pause_s=0.15)
@@ -177,13 +179,6 @@ def sweep_text(sweep: list[Point]) -> str:
     return "\n".join(f"{p.size / 2**20:8.1f} MiB {show(p.rate, 'B/s'):>12}" for p in sweep)
 
 
-def best_of(device: Device, name: str) -> Ceiling | None:
-    """The fastest ceiling of a resource."""
-    return max(
-        (c for c in device.ceilings if c.resource.name == name), key=lambda c: c.rate, default=None
-    )
-
-
 def main() -> None:
     """Measure, let the rivals run, print both."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -191,12 +186,15 @@ def main() -> None:
     parser.add_argument("--gpu-benches", type=Path)
     parser.add_argument("-o", "--output", type=Path)
     asked = parser.parse_args()
+    began = time.monotonic()
     ours = ceilings.measured(asked.device)
+    print(f"measured in {time.monotonic() - began:.0f} s")
     device = ceilings.device(ours)
     if asked.output:
         import msgspec
 
-        asked.output.write_bytes(msgspec.json.format(msgspec.json.encode(device), indent=1))
+        document = {"schema": SCHEMA, "device": device}
+        asked.output.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=1))
     for c in device.ceilings:
         spread = c.provenance.spread
         print(f"{c.resource.name:<20}{c.variant!s:<36}{show(c.rate, c.resource.unit + '/s'):>16}  "

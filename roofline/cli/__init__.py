@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "account": ("account", "Count what a model needs, operator by operator, without running it."),
     "op": ("op", "Account for one operator and place it under a roof."),
     "measure": ("measure", "Measure this device's ceilings and keep them."),
+    "lab": ("lab", "Learn by measuring: predict, measure, compare."),
     "devices": ("devices", "List devices and their ceilings, with provenance."),
     "doctor": ("doctor", "Say what works on this machine, with known-answer checks."),
 }

@@ -41,18 +41,23 @@ def registers(x, a, b, rounds, BLOCK: tl.constexpr, UNROLL: tl.constexpr, STEP: 
 
 
 @triton.jit
-def dial(x, z, a, b, BLOCK: tl.constexpr, F: tl.constexpr, ROUNDS: tl.constexpr):
-    """Load an element, F FMAs, store it; `ROUNDS` times F / ROUNDS of them are unrolled."""
+def dial(x, z, a, b, steps, BLOCK: tl.constexpr, F: tl.constexpr, ROUNDS: tl.constexpr):
+    """Load an element, F FMAs, store it; `ROUNDS` times F / ROUNDS of them are unrolled.
+
+    Every program does so for `steps` blocks, a whole grid of programs apart.
+    """
     place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    value = tl.load(x + place)
-    if ROUNDS == 1:
-        for _ in tl.static_range(F):
-            value = value * a + b
-    else:
-        for _ in range(ROUNDS):
-            for _ in tl.static_range(F // ROUNDS):
+    for _ in range(steps):
+        value = tl.load(x + place)
+        if ROUNDS == 1:
+            for _ in tl.static_range(F):
                 value = value * a + b
-    tl.store(z + place, value)
+        else:
+            for _ in range(ROUNDS):
+                for _ in tl.static_range(F // ROUNDS):
+                    value = value * a + b
+        tl.store(z + place, value, cache_modifier=".cs")
+        place += tl.num_programs(0) * BLOCK
 
 
 @triton.jit
