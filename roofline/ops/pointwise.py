@@ -40,7 +40,8 @@ def in_place(row: Pointwise, call: Call) -> Ledger:
     operands = _operands(row, call)
     if broadcast(call, [t.shape for t in operands]) != x.shape:
         raise Unaccountable(f"{call.op}: an operand is larger than the tensor written to")
-    reads = _traffic(operands)[1:] if x.shape else _traffic(operands[1:])
+    # What changes a single element is a parameter: a trace does not tell it from a number.
+    reads = _traffic(operands)[1:] if x.shape else []
     return ledger(
         _arithmetic(row, call, operands, x.numel),
         updates=[("the tensor written to", x)],
