@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mod
 
 from roofline import ops
 from roofline.accounting.account import Line
+from roofline.call import Call
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
 from roofline.capture.mode import Book
@@ -178,9 +179,15 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         if describer is not None:
             with suppress(Opaque):
                 call = describer.call(made)
-                call = call if self._device is None else replace(call, device=self._device)
-                return self._book.number(call), result
+                return self._book.number(self._moved(call)), result
         return self._book.named(_opaque_name(operator, [*args, *kwargs.values(), *made])), result
+
+    def _moved(self, call: Call) -> Call:
+        """The call as if it ran on the device that was asked for."""
+        if self._device is None or call.device == self._device:
+            return call
+        tf32 = self._device == "cuda" and torch.backends.cuda.matmul.allow_tf32
+        return replace(call, device=self._device, math="tf32" if tf32 else "ieee")
 
     def _now(self) -> tuple[int, int, bool]:
         """Phase, module, and whether this is done a second time for a backward pass."""
