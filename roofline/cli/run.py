@@ -77,11 +77,10 @@ def _target(path: Path) -> Path:
     path = path.absolute()
     if not path.parent.is_dir():
         raise BadInput(f"cannot write {path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise BadInput(
-            f"cannot write {path}: {'it is' if path.is_dir() else 'its folder is'} "
-            f"{'a folder' if path.is_dir() else 'not writable'}"
-        )
+    if path.is_dir():
+        raise BadInput(f"cannot write {path}: it is a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise BadInput(f"cannot write {path}: its folder is not writable")
     return path
 
 
@@ -99,7 +98,8 @@ def _this_cpu(quiet: bool) -> "Device | None":
         return device
     if not quiet:
         print("roofline: this CPU was never measured; measuring it quickly", file=sys.stderr)
-    command = [sys.executable, "-m", "roofline", "measure", "--quick"]
+    # -P: a file of the user's that is called like a module must not be imported for it.
+    command = [sys.executable, "-P", "-m", "roofline", "measure", "--quick"]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
     if code != 0:
         print("roofline: measuring failed; times will have no roof beside them", file=sys.stderr)
@@ -136,4 +136,6 @@ def _finish(
         with redirect_stdout(answer):
             print_run(run, as_json=as_json)
     if not quiet:
+        for warning in run.recorder.warnings:
+            print(f"roofline: {warning}", file=sys.stderr)
         print(f"roofline: wrote {target.name}", file=sys.stderr)
