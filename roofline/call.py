@@ -20,6 +20,9 @@ DTYPE_BYTES: dict[str, float] = {
 }  # fmt: skip
 
 
+Layout = Literal["strided", "coo", "csr", "csc", "bsr", "bsc"]
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """What is known of a tensor without its data."""
@@ -29,6 +32,8 @@ class Tensor:
     strides: tuple[int, ...] | None = None  # elements; None is contiguous or not recorded
     storage: int | None = None  # equal numbers share memory, within one call; None is unknown
     offset: int = 0  # elements from the start of the storage
+    layout: Layout = "strided"
+    stored: int | None = None  # elements that a sparse tensor holds; None is dense or not recorded
 
     @property
     def numel(self) -> int:
@@ -42,9 +47,13 @@ class Tensor:
     def touched(self) -> int:
         """Different elements in memory: a dimension of stride 0 (expand) is one element wide.
 
+        Of a sparse tensor those it holds, without the indices that say where they stand.
+
         >>> Tensor((4, 1024), strides=(1, 0)).touched
         4
         """
+        if self.layout != "strided" and self.stored is not None:
+            return self.stored
         if self.strides is None:
             return self.numel
         count = 1
