@@ -43,6 +43,7 @@ from roofline.ops import (
     sdpa,
     sized,
     sorting,
+    sparse,
 )
 from roofline.ops import embedding as _embedding
 from roofline.ops import softmax as _softmax
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     *matmul.RULES,
     *contraction.RULES,
     *quantized.RULES,
+    *sparse.RULES,
     *conv.RULES,
     *recurrent.RULES,
     *sdpa.RULES,

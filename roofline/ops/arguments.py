@@ -22,6 +22,21 @@ def optional(call: Call, index: int) -> Tensor | None:
     return _checked(call, index, found, None) if isinstance(found, Tensor) else None
 
 
+def sparse(call: Call, index: int, rank: int | None = None) -> Tensor:
+    """Argument `index`, which must be a sparse tensor whose number of elements was recorded."""
+    found = call.arg(index)
+    if not isinstance(found, Tensor) or found.layout == "strided" or found.stored is None:
+        raise Unaccountable(f"{call.op}: argument {index} should be sparse, with as many elements "
+                            f"as it holds; it is {found!r}")  # fmt: skip
+    return _shaped(call, index, found, rank)
+
+
+def is_sparse(call: Call, index: int) -> bool:
+    """Whether argument `index` is a sparse tensor."""
+    found = call.arg(index)
+    return isinstance(found, Tensor) and found.layout != "strided"
+
+
 def tensors(call: Call, index: int) -> tuple[Tensor, ...]:
     """Argument `index`, which must be a list of tensors (it may be empty)."""
     found = call.arg(index)
@@ -82,6 +97,14 @@ def flags(call: Call, index: int, count: int) -> tuple[bool, ...]:
 
 
 def _checked(call: Call, index: int, found: Tensor, rank: int | None) -> Tensor:
+    if found.layout != "strided":
+        raise Unaccountable(
+            f"{call.op}: argument {index} is sparse, and its rule is for dense ones"
+        )
+    return _shaped(call, index, found, rank)
+
+
+def _shaped(call: Call, index: int, found: Tensor, rank: int | None) -> Tensor:
     if found.dtype not in DTYPE_BYTES:
         raise Unaccountable(f"{call.op}: no size is known for elements of {found.dtype!r}")
     if any(type(size) is not int or size < 0 for size in found.shape):

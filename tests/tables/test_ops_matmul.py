@@ -270,7 +270,32 @@ RECURRENT = [
     Row("_thnn_fused_gru_cell_backward", (f(2, 4), f(2, 20), True), 17 * 8 + 48, 32 + 160, 96 + 32 + 96),
 ]  # fmt: skip
 
-ROWS = [*PRODUCTS, *ATTENTION, *CONVOLUTIONS, *RECURRENT]
+# 4x6 with 5 elements: 20 B of values; COO 2*5*8 = 80 B of indices, CSR (5 + 5)*8 = 80 B as well
+COO = Tensor((4, 6), layout="coo", stored=5)
+CSR = Tensor((4, 6), layout="csr", stored=5)
+SPARSE = [
+    # 2*5*3; the 5 rows of D named, 12 B each; C is 4x3
+    *(Row(name, (s, f(6, 3)), 30, 100 + 60, 48, words="per hit") for name in ("mm", "_sparse_mm") for s in (COO, CSR)),
+    *(Row(name, (f(4, 3), s, f(6, 3), 1, 1), 30 + 12, 100 + 60 + 48, 48) for name in ("addmm", "_sparse_addmm") for s in (COO, CSR)),
+    Row("_sparse_addmm", (f(4, 3), CSR, f(6, 3), 0, 1), 30, 160, 48),
+    # 2*5*2 and an add each; 4 rows of A (there are no more) and 5 columns of B, 8 B each
+    Row("sparse_sampled_addmm", (CSR, f(4, 2), f(2, 6), 1, 1), 20 + 5, 100 + 32 + 40, 100),
+    *(Row(name, (COO, None, None), 0, 100, 96) for name in ("_to_dense", "to_dense")),
+    *(Row(name, (f(4, 6),), 24, 96, 100, outputs=(s,)) for name, s in (
+        ("_to_sparse", COO), ("to_sparse", COO), ("_to_sparse_csr", CSR))),
+    # columns: 3 elements, 12 B; (3 + 7) * 8 B of indices
+    Row("_to_sparse_csc", (f(4, 6),), 24, 96, 12 + 80, outputs=(Tensor((4, 6), layout="csc", stored=3),)),
+    # from one sparse layout to another
+    Row("_to_sparse_csr", (COO,), 0, 100, 100),
+    # not recorded: at most all 24 elements, 4 + 2*8 B each
+    Row("_to_sparse", (f(4, 6),), 24, 96, 480, words="from none to all"),
+    # 5 elements, 3 comparisons each, and an add
+    Row("_coalesce", (COO,), 15 + 5, 100, 100),
+    Row("sparse_mask", (f(4, 6), COO), 0, 80 + 20, 100),
+    Row("_sparse_softmax", (COO, 1, False), 20, 100, 100, sfu=5),
+]  # fmt: skip
+
+ROWS = [*PRODUCTS, *SPARSE, *ATTENTION, *CONVOLUTIONS, *RECURRENT]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
@@ -301,6 +326,16 @@ def test_packed_gemm_formula():
 
     assert ledger.demand() == {TENSOR_BF16: 33_554_432, DRAM: 8_667_136}
     assert round(33_554_432 / 8_667_136, 2) == 3.87
+
+
+def test_a_sparse_operand_of_a_dense_rule_is_a_gap():
+    """And one whose elements nobody counted."""
+    for call in (
+        Call("aten::relu", (COO,)),
+        Call("aten::mm", (Tensor((4, 6), layout="coo"), f(6, 3))),
+    ):
+        assert ops.account(call).unaccounted == (call.op,)
+        assert "sparse" in ops.account(call).conventions[0]
 
 
 def test_scores_of_packed_sequences_are_a_range():

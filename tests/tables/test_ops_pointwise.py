@@ -105,6 +105,7 @@ SPECIAL = [
     Row("mul", (f(6), 3), 6, 24, 24),
     Row("mul", (f(6), Tensor((), "fp64")), 6, 24, 24, words="parameters"),
     Row("mul", (f(), f()), 1, 8, 4),
+    Row("mul_", (f(), f()), 1, 4, 4),  # in place it may be a number: a trace does not tell
     Row("add_", (f(6), f()), 6, 24, 24),
     # rounding modes: divide and round
     Row("div", (f(6), f(6), "floor"), 12, 48, 24),
