@@ -18,7 +18,7 @@ from roofline.accounting.account import Line
 from roofline.call import Call
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
-from roofline.capture.mode import Book
+from roofline.capture.book import Book
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
 from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors

@@ -1,51 +1,60 @@
 """A saved run or a profiler's trace -> an account, by the same rules."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from roofline import importers, ops, runfile
 from roofline.accounting.account import Account, Line
 from roofline.errors import BadInput
-from roofline.runfile import Run, Signature
+from roofline.runfile import Run, Signature, Step
 
 CALLS = ("op", "region")  # kernels are what operators caused, and have no work of their own
-MEASURED = "counted from a recording: all of its steps but warm-up together"
 
 
 def account(run: Run | str | Path) -> Account:
-    """Count the operators of a run, of a run file, or of a trace that can be imported."""
+    """Count the operators of a run, of a run file, or of a trace that can be imported.
+
+    All measured steps together; warm-up is left out.
+    """
     if not isinstance(run, Run):
         path = Path(run)
         run = runfile.load(path) if path.suffix == ".roof" else importers.load([path])
-    import pyarrow.compute as pc
-
-    kept = [at for at, step in enumerate(run.steps) if not step.warmup]
-    events = run.events.select(["signature", "kind", "step", "phase", "module"])
-    chosen = [pc.equal(events["step"], at) for at in kept]
-    if not chosen:
+    steps = _steps(run.steps)
+    if not steps:
         raise BadInput("the run holds no step but warm-up")
-    lines = []
-    keys = ["signature", "phase", "module", "kind"]
-    mask = chosen[0]
-    for other in chosen[1:]:
-        mask = pc.or_(mask, other)
-    numbered = events.filter(mask)
-    groups = numbered.group_by(keys, use_threads=False).aggregate([("step", "count")])
-    for signature, phase, module, kind, calls in zip(
-        *(groups[name].to_pylist() for name in (*keys, "step_count")), strict=True
-    ):
-        if kind in CALLS:
-            lines.append(Line(signature=signature, calls=calls, phase=phase, module=module))
+    measured = sum(not run.steps[at].warmup for at in steps)
     return Account(
         subject=run.recorder.program or "a recording",
         signatures=tuple(_recounted(signature) for signature in run.signatures),
-        lines=tuple(lines),
-        how=(MEASURED, *run.recorder.warnings),
+        lines=tuple(_lines(run, steps)),
+        how=(f"counted from a recording of {measured} measured steps", *run.recorder.warnings),
     )
 
 
+def _steps(steps: Sequence[Step]) -> list[int]:
+    """Measured steps, and first calls that were set apart from one of them: those begin with it."""
+    begun = {step.start_ns for step in steps if not step.warmup}
+    return [at for at, step in enumerate(steps) if not step.warmup or step.start_ns in begun]
+
+
+def _lines(run: Run, steps: Sequence[int]) -> Iterator[Line]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    keys = ["signature", "phase", "module", "kind"]
+    events = run.events.select([*keys, "step"])
+    inside = pc.is_in(events["step"], value_set=pa.array(steps, pa.int32()))
+    groups = events.filter(inside).group_by(keys, use_threads=False).aggregate([("step", "count")])
+    columns = (groups[name].to_pylist() for name in (*keys, "step_count"))
+    for signature, phase, module, kind, calls in zip(*columns, strict=True):
+        if kind in CALLS:
+            yield Line(signature=signature, calls=calls, phase=phase, module=module)
+
+
 def _recounted(signature: Signature) -> Signature:
-    if signature.call is None:
+    # What no rule knows may have come with a count of its own.
+    if signature.call is None or (signature.ledger is not None and not ops.known(signature.name)):
         return signature
     return replace(
         signature, ledger=ops.account(signature.call), executed=ops.executed(signature.call)

@@ -1,0 +1,205 @@
+"""The same count whichever way a program runs: real or fake, eager or compiled, in any mode."""
+
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+nn, functional = torch.nn, torch.nn.functional
+
+import roofline as rl  # noqa: E402
+from roofline.errors import BadInput  # noqa: E402
+from tests.account.programs import Block, Language, Pictures  # noqa: E402
+
+
+def by_operator(counted):
+    return {g.name: (g.calls, g.algorithmic.demand()) for g in counted.by()}
+
+
+def by_call(counted):
+    """Every distinct call with how often it was made."""
+    found = {}
+    for line in counted.account.lines:
+        call = counted.account.signatures[line.signature].call
+        found[call, line.phase, line.module] = line.calls
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "x"),
+    [(Language, lambda: torch.zeros(2, 8, dtype=torch.int64)),
+     (Pictures, lambda: torch.zeros(4, 3, 16, 16))],
+)  # fmt: skip
+def test_fake_tensors_are_counted_as_real_ones(model, x):
+    made, given = model(), x()
+    real = rl.account(made, given, backward=True)
+    assert by_call(rl.account(made, given, backward=True, fake=True)) == by_call(real)
+    with torch.device("meta"):
+        nowhere = model()
+        given = given.to("meta")
+    assert by_operator(rl.account(nowhere, given, backward=True, fake=True)) == by_operator(real)
+
+
+def test_a_module_made_of_fake_tensors_needs_no_option():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        model, tokens = Language(), torch.zeros(2, 8, dtype=torch.int64)
+    real = rl.account(Language(), torch.zeros(2, 8, dtype=torch.int64), backward=True)
+    assert by_call(rl.account(model, tokens, backward=True)) == by_call(real)
+
+
+def test_nothing_is_left_behind():
+    model, x = Pictures(), torch.zeros(4, 3, 16, 16)
+    model(x).sum().backward()
+    before = [p.grad.clone() for p in model.parameters()]
+    call = nn.Module._call_impl
+    rl.account(model, x, backward=True)
+    assert all(torch.equal(p.grad, b) for p, b in zip(model.parameters(), before, strict=True))
+    assert nn.Module._call_impl is call
+    state = {name: t.clone() for name, t in model.state_dict().items()}
+    rl.account(model, x, backward=True, fake=True)
+    assert all(torch.equal(t, state[name]) for name, t in model.state_dict().items())
+
+
+def test_backward_of_products_is_twice_their_forward():
+    model, x = nn.Linear(64, 64, bias=False), torch.zeros(32, 64, requires_grad=True)
+    phases = {g.name: g.algorithmic.flop for g in rl.account(model, x, backward=True).by("phase")}
+    assert phases == {"forward": 2 * 32 * 64 * 64, "backward": 4 * 32 * 64 * 64}
+
+
+def test_modules_are_named_by_their_path_also_in_the_backward():
+    counted = rl.account(Language(1), torch.zeros(2, 8, dtype=torch.int64), backward=True)
+    flop = {g.name: g.algorithmic.flop for g in counted.by("module")}
+    # 16 tokens, 32 to 128: forward with bias, then two products, and the sum for the bias.
+    assert flop["Language.blocks.0.up"] == 3 * 2 * 16 * 32 * 128 + 2 * 16 * 128
+    assert "outside modules" not in flop or flop["outside modules"] == 0
+
+
+def test_a_shared_module_is_counted_each_time_it_is_called():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(16, 16, bias=False)
+            self.b = self.a
+
+        def forward(self, x):
+            return self.b(self.a(x))
+
+    counted = rl.account(Twice(), torch.zeros(4, 16))
+    assert counted.flop == 2 * (2 * 4 * 16 * 16)
+    assert rl.account(Twice(), torch.zeros(4, 16), fake=True).flop == counted.flop
+
+
+def test_inference_mode_splits_what_has_no_kernel():
+    model, tokens = Language().eval(), torch.zeros(2, 8, dtype=torch.int64)
+
+    def infer():
+        with torch.inference_mode():
+            return model(tokens)
+
+    def plain():
+        with torch.no_grad():
+            return model(tokens)
+
+    assert rl.account(infer).flop == rl.account(plain).flop
+    assert not rl.account(infer).unaccounted
+
+
+def test_autocast_counts_its_casts_and_the_other_pipe():
+    model, x = nn.Linear(64, 64, bias=False), torch.zeros(32, 64)
+
+    def cast(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return model(x)
+
+    counted = rl.account(cast, x)
+    demand = {r.name: n for r, n in counted.algorithmic.demand().items()}
+    assert demand["tensor-bf16"] == 2 * 32 * 64 * 64
+    assert by_operator(counted)["aten::_to_copy"][0] == 2
+
+
+def test_vmap_is_counted_as_the_batched_operators_it_becomes():
+    matrix, vectors = torch.zeros(16, 8), torch.zeros(4, 8)
+    counted = rl.account(torch.func.vmap(lambda v: matrix @ v), vectors)
+    assert counted.flop == 2 * 4 * 16 * 8
+
+
+def test_a_compiled_module_is_counted_as_the_eager_one():
+    """In a process of its own: compiling changes what PyTorch does afterwards."""
+    script = """
+import torch, roofline as rl
+model, x = torch.nn.Linear(1000, 1000, bias=False), torch.zeros(1, 1000)
+compiled = torch.compile(model, backend="eager")
+compiled(x)
+print(rl.account(model, x).flop, rl.account(compiled, x).flop, rl.account(compiled, x, fake=True).flop)
+print(any("compiled" in text for text in rl.account(compiled, x).conventions))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.split() == ["2000000", "2000000", "2000000", "True"], done.stderr
+
+
+def test_an_operator_nobody_knows_is_named_and_not_nothing():
+    @torch.library.custom_op("roofline_tests::mystery", mutates_args=())
+    def mystery(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    mystery.register_fake(torch.empty_like)
+    x = torch.zeros(4)
+    counted = rl.account(lambda: mystery(mystery(x)) + x)
+    assert counted.unaccounted == {"roofline_tests::mystery": 2}
+    assert counted.flop == 4
+    assert counted.algorithmic.unaccounted == ("roofline_tests::mystery",)
+    document = counted.document()
+    assert document["complete"] is False
+    (item,) = [i for i in document["items"] if i["name"] == "roofline_tests::mystery"]
+    assert (item["flop"], item["read"]) == (None, None)
+
+
+def test_sparse_tensors_are_named_by_their_layout():
+    matrix = torch.eye(4).to_sparse()
+    counted = rl.account(lambda: matrix @ torch.ones(4, 4))
+    # Four stored elements times four columns, where the rule knows them; else named.
+    if counted.unaccounted:
+        assert all("sparse" in name for name in counted.unaccounted)
+    else:
+        assert counted.flop == 2 * 4 * 4
+
+
+def test_data_that_fake_tensors_do_not_have_is_said_in_a_sentence():
+    x = torch.tensor([0, 1, 2])
+    assert not rl.account(lambda x: x.nonzero(), x).unaccounted
+    with pytest.raises(BadInput, match=r"nonzero.*depends on data.*real tensors"):
+        rl.account(lambda x: x.nonzero() + 1, x, fake=True)
+    with pytest.raises(BadInput, match="depends on data"):
+        rl.account(lambda x: x * x.sum().item(), x, fake=True)
+
+
+def test_mistakes_are_one_sentence():
+    with pytest.raises(BadInput, match="not callable"):
+        rl.account(3)
+    with pytest.raises(BadInput, match="no result requires a gradient"):
+        rl.account(torch.relu, torch.zeros(3), backward=True)
+    with pytest.raises(BadInput, match=r"Linear cannot be called with 0 inputs.*'input'"):
+        rl.account(nn.Linear(2, 2))
+
+
+def test_a_gpu_has_other_sectors_and_tiles():
+    x = torch.zeros(1, 100, dtype=torch.bfloat16)
+    model = nn.Linear(100, 100, bias=False, dtype=torch.bfloat16)
+    here, there = rl.account(model, x), rl.account(model, x, device="cuda")
+    assert here.flop == there.flop == 2 * 100 * 100
+    ran = {r.name: n for r, n in there.executed.demand().items()}
+    # One row is padded to 8, 100 columns to 112 (of 16), the inner size to 112.
+    assert ran["tensor-bf16"] == 2 * 8 * 112 * 112
+
+
+def test_groups_add_up_to_the_whole():
+    counted = rl.account(Block(), torch.zeros(2, 8, 32), backward=True)
+    for grouping in ("call", "operator", "module", "phase"):
+        groups = counted.by(grouping)
+        assert sum(g.algorithmic.flop for g in groups) == counted.flop
+        assert sum(g.calls for g in groups) == counted.account.calls
+        moved = sum(n for g in groups for r, n in g.algorithmic.demand().items() if r.is_boundary)
+        assert moved == counted.account.read + counted.account.written
