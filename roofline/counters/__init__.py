@@ -7,9 +7,9 @@ that a better reading of a counter improves old runs.
 from collections.abc import Mapping
 
 from roofline.counters import amd
-from roofline.counters import facts as nvidia_facts
 from roofline.counters.clock import Clock, seconds
 from roofline.counters.facts import busiest
+from roofline.counters.facts import facts as every_fact
 from roofline.counters.needed import needed
 from roofline.counters.reading import Counters, Reading, known
 from roofline.counters.tensor import is_only_moves, tensor
@@ -72,4 +72,4 @@ def achieved(counters: Counters, on: Arch = None) -> Ledger | None:
 
 def facts(counters: Counters) -> Mapping[str, Reading]:
     """Launch shape, occupancy, caches, stalls and clocks, by short names."""
-    return amd.facts(counters) if amd.recognises(counters) else nvidia_facts.facts(counters)
+    return every_fact(counters)

@@ -10,9 +10,7 @@ l2       requests of the L1: 64 B each.
 Source: ROCm Compute Profiler, "Performance model", system speed-of-light and L2 pages.
 """
 
-from collections.abc import Mapping
-
-from roofline.counters.reading import Counters, Reading, known
+from roofline.counters.reading import Counters, known
 from roofline.device import (
     DRAM,
     L2,
@@ -32,6 +30,9 @@ from roofline.work import Access, Count, Entry, Exactness, Ledger
 LANES, MOPS = 64, 512
 LANES_NOTE = "every vector instruction counts 64 lanes, active or not"
 _STEMS = ("SQ_", "TCC_", "TCP_", "GRBM_")
+_SIZES: dict[str, Access] = {
+    "FETCH_SIZE": "read", "FetchSize": "read", "WRITE_SIZE": "write", "WriteSize": "write",
+}  # fmt: skip
 _VECTOR = {"F16": VECTOR_FP16, "F32": VECTOR_FP32, "F64": VECTOR_FP64}
 _WEIGHTS = {"ADD": 1, "MUL": 1, "FMA": 2}
 _MATRIX: dict[str, Resource | None] = {
@@ -42,7 +43,7 @@ _MATRIX: dict[str, Resource | None] = {
 
 def recognises(counters: Counters) -> bool:
     """Whether these are AMD's."""
-    return any(name.startswith(_STEMS) for name in counters)
+    return any(name.startswith(_STEMS) or name in _SIZES for name in counters)
 
 
 def executed(counters: Counters) -> Ledger | None:
@@ -58,7 +59,8 @@ def executed(counters: Counters) -> Ledger | None:
     for kind, matrix in _MATRIX.items():
         name = f"SQ_INSTS_VALU_MFMA_MOPS_{kind}"
         if matrix is not None:
-            entries += _line(counters, name, MOPS, matrix, missing)
+            # Integer operations are no flop: not to have counted them leaves nothing out.
+            entries += _line(counters, name, MOPS, matrix, [] if kind == "I8" else missing)
         elif known(counters, name):
             missing.append(f"matrix flop of {kind}: no pipe is known")
     if not entries:
@@ -88,36 +90,47 @@ def traffic(counters: Counters) -> list[Entry]:
 
 def _dram(counters: Counters) -> list[Entry]:
     for stem in ("TCC_EA0", "TCC_EA"):
-        reads, short = (known(counters, f"{stem}_RDREQ{s}_sum") for s in ("", "_32B"))
-        writes, long = (known(counters, f"{stem}_WRREQ{s}_sum") for s in ("", "_64B"))
-        if None in (reads, short, writes, long):
-            continue
-        wide = known(counters, "TCC_BUBBLE_sum") or 0.0
-        read = 128 * wide + 64 * (reads - wide - short) + 32 * short  # type: ignore[operator]
-        written = 64 * long + 32 * (writes - long)  # type: ignore[operator]
-        return [
-            Entry(DRAM, round(max(read, 0)), f"{stem}_RDREQ by size", "read"),
-            Entry(DRAM, round(max(written, 0)), f"{stem}_WRREQ by size", "write"),
+        counts = [
+            _total(counters, f"{stem}_{kind}")
+            for kind in ("RDREQ", "RDREQ_32B", "WRREQ", "WRREQ_64B")
         ]
-    sizes: tuple[tuple[str, Access], ...] = (("FETCH_SIZE", "read"), ("WRITE_SIZE", "write"))
-    found = [
-        Entry(DRAM, round(value * 1024), f"{name} x 1024", access)
-        for name, access in sizes
+        reads, short, writes, long = (-1.0 if count is None else count for count in counts)
+        if None in counts or short > reads or long > writes:
+            continue
+        wide = min(_total(counters, "TCC_BUBBLE") or 0.0, reads - short)
+        read = 128 * wide + 64 * (reads - wide - short) + 32 * short
+        return [
+            Entry(DRAM, round(read), f"{stem}_RDREQ by size", "read"),
+            Entry(DRAM, round(64 * long + 32 * (writes - long)), f"{stem}_WRREQ by size", "write"),
+        ]
+    found = {
+        access: Entry(DRAM, round(value * 1024), f"{name} x 1024", access)
+        for name, access in _SIZES.items()
         if (value := known(counters, name)) is not None
-    ]
-    return found if len(found) == len(sizes) else []
+    }
+    return list(found.values()) if len(found) == 2 else []
+
+
+def _total(counters: Counters, name: str) -> float | None:
+    """A counter of all channels: its own sum, or the channels added."""
+    for spelling in (f"{name}_sum", name):
+        value = known(counters, spelling)
+        if value is not None:
+            return value
+    channels = [v for n, v in counters.items() if n.startswith(f"{name}[") and v >= 0]
+    return sum(channels) if channels else None
 
 
 def _l2(counters: Counters) -> list[Entry]:
     kinds: tuple[tuple[str, Access], ...] = (
-        ("TCP_TCC_READ_REQ_sum", "read"), ("TCP_TCC_WRITE_REQ_sum", "write"),
-        ("TCP_TCC_ATOMIC_WITH_RET_REQ_sum", "write"),
-        ("TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum", "write"),
+        ("TCP_TCC_READ_REQ", "read"), ("TCP_TCC_WRITE_REQ", "write"),
+        ("TCP_TCC_ATOMIC_WITH_RET_REQ", "write"),
+        ("TCP_TCC_ATOMIC_WITHOUT_RET_REQ", "write"),
     )  # fmt: skip
     found = [
         Entry(L2, round(value * 64), f"{name} x 64", access)
         for name, access in kinds
-        if (value := known(counters, name)) is not None
+        if (value := _total(counters, name)) is not None
     ]
     return found if {e.access for e in found} == {"read", "write"} else []
 
@@ -130,17 +143,3 @@ def _lds(counters: Counters) -> list[Entry]:
         return []
     why = "(SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT) x 128"
     return [Entry(SHARED, round((active - conflicts) * 128), why)]
-
-
-def facts(counters: Counters) -> Mapping[str, Reading]:
-    """Launch facts under the names that NVIDIA's have here."""
-    names = {
-        "grid_size": "Grid_Size", "block_size": "Workgroup_Size",
-        "registers_per_thread": "Arch_VGPR", "shared_per_block": "LDS_Per_Workgroup",
-    }  # fmt: skip
-    units = {"shared_per_block": "B"}
-    return {
-        fact: Reading(value, units.get(fact, ""), name)
-        for fact, name in names.items()
-        if (value := known(counters, name)) is not None
-    }

@@ -36,7 +36,7 @@ NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "blocks_per_sm": ("", ("blocks per SM",)),  # of the whole grid, over all waves
     "occupancy_estimated": ("%", ("est. achieved occupancy %",)),
     "occupancy_theoretical": ("%", ("sm__maximum_warps_per_active_cycle_pct",)),
-    "occupancy_achieved": ("%", (f"sm__warps_active{_ACTIVE}",)),
+    "occupancy_achieved": ("%", (f"sm__warps_active{_ACTIVE}", "OccupancyPercent")),
     "sm_throughput": ("%", (f"sm__throughput{_PCT}",)),
     "memory_throughput": ("%", (f"gpu__compute_memory_throughput{_PCT}",)),
     "dram_throughput": (
@@ -50,7 +50,10 @@ NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "l2_throughput": ("%", (f"lts__throughput{_PCT}", f"lts__t_bytes{_PCT}")),
     "l1_throughput": ("%", (f"l1tex__throughput{_ACTIVE}", f"l1tex__throughput{_PCT}")),
     "l1_hit_rate": ("%", ("l1tex__t_sector_hit_rate.pct",)),
-    "l2_hit_rate": ("%", ("lts__t_sector_hit_rate.pct",)),
+    "l2_hit_rate": ("%", ("lts__t_sector_hit_rate.pct", "L2CacheHit")),
+    "vector_pipe": ("%", ("VALUBusy",)),
+    "matrix_pipe": ("%", ("MfmaUtil",)),
+    "memory_pipe": ("%", ("MemUnitBusy",)),
     # The fifth generation's pipe is `tc`; its `tensor` is the older instructions' only.
     "tensor_pipe": (
         "%",

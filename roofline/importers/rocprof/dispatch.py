@@ -1,0 +1,120 @@
+"""One kernel dispatch as any of the formats tells of it, and the run of many."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from roofline.importers.kineto import copies
+from roofline.importers.ncu.names import readable
+from roofline.runfile import Event, Gap, Signature, Step, table
+from roofline.work import unknown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+REPEATED_AT_MOST = 100_000  # dispatches that one row of a summary is written out as
+
+
+@dataclass(slots=True)
+class Dispatch:
+    """A kernel, or a copy, on one agent."""
+
+    name: str
+    agent: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
+    stream: int | None = None
+    copied: int | None = None  # B, of a copy
+    is_copy: bool = False
+    times: int = 1  # dispatches that this one stands for, each as long as this
+    counters: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Its time; None where it is not recorded or not positive."""
+        if self.start_ns is None or self.end_ns is None or self.end_ns <= self.start_ns:
+            return None
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The parts of a run."""
+
+    signatures: tuple[Signature, ...]
+    steps: tuple[Step, ...]
+    gaps: tuple[Gap, ...]
+    events: "pa.Table"
+    warnings: tuple[str, ...]
+    agent: str
+
+
+def convert(dispatches: Sequence[Dispatch]) -> Converted:
+    """The run of the agent that worked longest; times count from the first dispatch.
+
+    Where the format has no times between dispatches (counters only, or averages) they stand one
+    after the other and the step has no length.
+    """
+    agent, gaps = _busiest(dispatches)
+    # Tables of copies do not always say between which agents: those are the one agent's.
+    mine = [d for d in dispatches if d.agent == agent or (d.is_copy and not d.agent)]
+    dated = all(d.start_ns is not None and d.times == 1 for d in mine)
+    mine.sort(key=lambda d: d.start_ns or 0) if dated else None
+    signatures: dict[tuple[str, int | None], int] = {}
+    events = list(_events(mine, signatures, dated))
+    end = max((e.start_ns + (e.duration_ns or 0) for e in events), default=0)
+    undated = sum(d.duration_ns is None for d in mine)
+    warnings = [f"{undated} dispatches have no duration: unknown"] if undated else []
+    averaged = sum(d.times > 1 for d in mine)
+    if averaged:
+        warnings.append(f"{averaged} kernels stand as dispatches of their average duration")
+    return Converted(
+        signatures=tuple(_signature(name, size) for name, size in signatures),
+        steps=(Step(start_ns=0, duration_ns=end if dated else 0),),
+        gaps=gaps,
+        events=table(events),
+        warnings=tuple(warnings),
+        agent=agent,
+    )
+
+
+def _busiest(dispatches: Sequence[Dispatch]) -> tuple[str, tuple[Gap, ...]]:
+    spent: dict[str, int] = {}
+    count: dict[str, int] = {}
+    for dispatch in [d for d in dispatches if d.agent or not d.is_copy] or dispatches:
+        spent[dispatch.agent] = spent.get(dispatch.agent, 0) + (dispatch.duration_ns or 0)
+        count[dispatch.agent] = count.get(dispatch.agent, 0) + dispatch.times
+    agent = max(spent, key=lambda a: (spent[a], count[a]))
+    what = "a run is of one device: what ran on this one is not in it"
+    return agent, tuple(
+        Gap(name=f"agent {other}", what=what, seconds=spent[other] / 1e9, count=count[other])
+        for other in spent
+        if other != agent
+    )
+
+
+def _events(
+    dispatches: Iterable[Dispatch], signatures: dict[tuple[str, int | None], int], dated: bool
+) -> Iterable[Event]:
+    now, origin = 0, None
+    for dispatch in dispatches:
+        origin = (dispatch.start_ns or 0) if origin is None else origin
+        name = dispatch.name if dispatch.is_copy else readable(dispatch.name)
+        size = dispatch.copied if dispatch.is_copy else None
+        signature = signatures.setdefault((name, size), len(signatures))
+        for _ in range(dispatch.times if dispatch.times <= REPEATED_AT_MOST else 1):
+            yield Event(
+                signature=signature,
+                kind="memcpy" if dispatch.is_copy else "kernel",
+                step=0,
+                start_ns=(dispatch.start_ns or 0) - origin if dated else now,
+                duration_ns=dispatch.duration_ns,
+                stream=dispatch.stream,
+                counters=dispatch.counters,
+            )
+            now += dispatch.duration_ns or 0
+
+
+def _signature(name: str, size: int | None) -> Signature:
+    known = name.startswith(("Memcpy", "Memset"))
+    return Signature(name=name, ledger=copies.ledger(name, size) if known else unknown(name))
