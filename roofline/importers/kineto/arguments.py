@@ -99,13 +99,15 @@ def squared(call: Call) -> Call:
 def _argument(
     shape: Any, name: Any, steps: Any, text: Any, in_lists: Mapping[tuple[int, ...], str]
 ) -> Argument:
+    if not isinstance(name, str):
+        name = ""
     if name in DTYPES:
         return _tensor(shape, DTYPES[name], steps)
     if name in ("TensorList", "OptionalTensorList"):
         return tuple(
             _tensor(s, in_lists.get(_sizes(s), UNKNOWN), t) for s, t in _pairs(shape, steps)
         )
-    if name in ("", None, "Scalar", "ScalarList") or not isinstance(name, str):
+    if name in ("", "Scalar", "ScalarList"):
         if isinstance(shape, list) and shape and all(isinstance(s, int) for s in shape):
             return _tensor(shape, UNKNOWN, steps)
         return value(text)

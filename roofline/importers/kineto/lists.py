@@ -26,6 +26,12 @@ def types_by_shape(calls: Iterable[tuple[Any, ...]]) -> Mapping[Shape, str]:
         if not isinstance(shapes, list) or not isinstance(kinds, list):
             continue
         for shape, kind in zip(shapes, kinds, strict=False):
-            if kind in DTYPES and shape and all(type(size) is int for size in shape):
+            if (
+                isinstance(kind, str)
+                and kind in DTYPES
+                and isinstance(shape, list)
+                and shape
+                and all(type(size) is int for size in shape)
+            ):
                 seen.setdefault(tuple(shape), set()).add(DTYPES[kind])
     return {shape: next(iter(kinds)) for shape, kinds in seen.items() if len(kinds) == 1}
