@@ -6,7 +6,7 @@ doubt it silences the advice on the whole program too.
 
 from collections.abc import Callable, Iterator
 
-from roofline.diagnosis.compute import far_below
+from roofline.diagnosis.compute import far_below, padding
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
 from roofline.diagnosis.overhead import overhead_bound
@@ -20,6 +20,7 @@ ADVICE: tuple[Rule, ...] = (
     excess_passes,
     overhead_bound,
     far_below,
+    padding,
     fresh_memory,
     from_counters,
     at_the_roof,

@@ -8,6 +8,7 @@ from roofline.program import Item, Program
 from roofline.units import show
 
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
+PADDED = 2.0  # assumed: executed over useful flop from which padding is worth a line
 WORTH = 0.05  # share of a step that must be lost before it is said
 
 
@@ -34,6 +35,48 @@ def _far(item: Item, program: Program) -> bool:
     reads = item.ledger is not None and any(e.access == "read" for e in item.ledger.entries)
     # What reads nothing makes its data (random numbers): its arithmetic is on no pipe we count.
     return reads and explained_s < FAR * lost_s
+
+
+def padding(program: Program) -> Iterator[Finding]:
+    """RF202: matrix units run whole tiles, of which the shapes use little."""
+    busy_s = program.whole.busy_s
+    wasteful = [(ratio, item) for item in program.by("call") if (ratio := _padded(item)) >= PADDED]
+    spent_s = sum(item.measured_s or 0.0 for _, item in wasteful) / program.conditions.steps
+    if not wasteful or not busy_s or spent_s < WORTH * busy_s:
+        return
+    wasteful.sort(key=lambda pair: pair[1].measured_s or 0.0, reverse=True)
+    bound = [item for _, item in wasteful if item.binding and item.binding.demanded.is_pipe]
+    yield Finding(
+        code="RF202",
+        item="",
+        claim=(
+            f"{len(wasteful)} matrix product{'s' if len(wasteful) > 1 else ''} run up to "
+            f"{max(ratio for ratio, _ in wasteful):.0f} times the flop their shapes need: "
+            "the tiles are mostly padding"
+        ),
+        evidence=(
+            *(f"{item.name} ({item.shapes}): {ratio:.1f} times" for ratio, item in wasteful[:4]),
+            f"{show(spent_s, 's')} a step; {len(bound)} of them bound by a pipe",
+        ),
+        next_step=(
+            "fill the tiles: batch rows up to the tile's height (they cost nothing until then), "
+            "or pad sizes to multiples of 8 or 16 yourself"
+        ),
+        items=tuple(dict.fromkeys(item.name for _, item in wasteful)),
+        saves_s=sum(item.lost_s or 0.0 for item in bound) / program.conditions.steps,
+        wrong_if="a product with full tiles takes longer",
+    )
+
+
+def _padded(item: Item) -> float:
+    """Executed over algorithmic flop on the tensor pipes; 1 where either is unknown."""
+    work = item.placement.work
+    if work.executed is None or work.algorithmic is None:
+        return 1.0
+    needed = {r: n for r, n in work.algorithmic.demand().items() if r.name.startswith("tensor-")}
+    ran = work.executed.demand()
+    ratios = [ran[r] / n for r, n in needed.items() if n and r in ran]
+    return max(ratios, default=1.0)
 
 
 def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -> Finding:

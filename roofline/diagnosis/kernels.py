@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from roofline.counters import Reading
-from roofline.device import TENSOR_TF32, VECTOR_FP32
+from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
+from roofline.work import Access
 
+WAVEFRONT = 128  # B that shared memory moves in one pass
 SECTOR = 32  # B, the unit in which a GPU's caches fetch
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 COALESCED = 0.75  # share of each sector that is used
@@ -30,6 +32,8 @@ LIMITERS = {
     "blocks_per_sm_warps": "its block size",
     "blocks_per_sm_barriers": "barriers",
 }
+
+WAYS: tuple[Access, ...] = ("read", "write")
 
 Facts = Callable[[str], float | None]
 
@@ -87,11 +91,11 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         return
     if _near(item):
         return
-    worst = min(poor.values())
     yield _finding(
         "RF401",
         item,
-        f"{_brief(item.name)} uses {worst:.0f} of every {SECTOR} B it moves: uncoalesced access",
+        f"{_brief(item.name)} uses {min(poor.values()):.0f} of every {SECTOR} B it moves: "
+        "uncoalesced access",
         (
             *(f"{kind} use {value:.1f} of {SECTOR} B a sector" for kind, value in poor.items()),
             f"{requests:.1f} sectors a request; 4 would serve 32 neighbouring fp32",
@@ -99,8 +103,20 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "let neighbouring threads touch neighbouring addresses: transpose, or stage through "
         "shared memory",
         "with unit stride it runs no faster",
-        then=worst / SECTOR,
+        best_s=_useful_s(item, used, program),
     )
+
+
+def _useful_s(item: Item, used: Mapping[str, float | None], program: Program) -> float | None:
+    """Time for the useful part of its DRAM bytes at the ceiling of their own mix."""
+    achieved = item.placement.work.achieved
+    if achieved is None:
+        return None
+    share = {"read": used["loads"] or SECTOR, "write": used["stores"] or SECTOR}
+    useful = {way: achieved.traffic(DRAM, way) * share[way] / SECTOR for way in WAYS}
+    total = sum(useful.values())
+    ceiling = program.roof.ceiling(DRAM, useful["read"] / total if total else None)
+    return total / ceiling.rate / item.steps if total and ceiling else None
 
 
 def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
@@ -150,6 +166,8 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
     # A grid smaller than the chip is RF402; kernels that feed tensor cores hide latency otherwise.
     if (waves is not None and waves < 1) or (fact("tensor_pipe") or 0.0) >= FED:
         return
+    if any((fact(pipe) or 0.0) >= BUSY for pipe in ("fma_pipe", "fp64_pipe", "xu_pipe")):
+        return
     limits = {name: value for name in LIMITERS if (value := fact(name)) is not None}
     limiter = min(limits, key=limits.__getitem__) if limits else None
     by = f", limited by {LIMITERS[limiter]}" if limiter and (possible or 0) < 100 else ""
@@ -188,24 +206,27 @@ def spills(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
 
 def bank_conflicts(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF406: shared memory serves several threads of a warp one after the other."""
-    conflicts, useful = fact("bank_conflicts"), fact("shared_useful")
+    conflicts = fact("bank_conflicts")
     achieved = item.placement.work.achieved
-    moved = (
-        sum(e.amount for e in achieved.entries if e.resource.name == "shared") if achieved else 0
-    )
-    if not conflicts or not useful or not moved:
+    entries = achieved.entries if achieved else ()
+    moved = sum(e.amount for e in entries if e.resource == SHARED) / item.calls
+    if not conflicts or not moved:
         return
-    share = useful * item.calls / moved
-    if share >= CONFLICTS:
+    useful = fact("shared_useful")
+    share = useful / moved if useful else 1 - conflicts * WAVEFRONT / moved
+    if share >= CONFLICTS or (fact("tensor_pipe") or 0.0) >= FED:
         return
     yield _finding(
         "RF406",
         item,
         f"{_brief(item.name)} uses {share:.0%} of what shared memory moves: bank conflicts",
-        (f"{conflicts:.3g} conflicts", f"{show(useful, 'B')} useful a launch"),
+        (
+            f"{conflicts:.3g} conflicts in {moved / WAVEFRONT:.3g} passes of {WAVEFRONT} B",
+            f"{show(moved, 'B')} a launch",
+        ),
         "pad or swizzle the shared array so that a warp's addresses fall into 32 banks",
         "a padded version is no faster",
-        then=share if _binds(item, "shared") else None,
+        then=share,
     )
 
 
@@ -264,11 +285,13 @@ def _finding(
     wrong_if: str,
     *,
     then: float | None = None,
+    best_s: float | None = None,
 ) -> Finding:
-    """`then` is the share of today's time that would remain at best."""
+    """`then` is the share of today's time that would remain at best, `best_s` that time itself."""
     now_s = None if item.measured_s is None else item.measured_s / item.steps
     roof_s = None if item.roof_s is None else item.roof_s / item.steps
-    best_s = now_s * then if now_s is not None and then is not None else roof_s
+    if best_s is None:
+        best_s = now_s * then if now_s is not None and then is not None else roof_s
     saves_s = None if now_s is None or best_s is None else max(now_s - best_s, 0.0)
     return Finding(
         code=code,
@@ -306,7 +329,3 @@ def _fraction(item: Item) -> str:
     if item.roof_fraction is None or item.binding is None:
         return ""
     return f"{item.roof_fraction:.0%} of its {item.binding.demanded.name} roof"
-
-
-def _binds(item: Item, resource: str) -> bool:
-    return item.binding is not None and item.binding.demanded.name == resource

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from roofline import ops
-from roofline.device import DRAM, Ceiling, Fact, Variant
+from roofline.call import Call
+from roofline.device import DRAM, TENSOR_BF16, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
 from roofline.program import read, single
@@ -298,3 +299,21 @@ def test_several_that_fit_a_cache_without_a_ceiling_are_one_finding():
     )
     assert finding.items == ("aten::relu",)
     assert codes(program) == ["RF001"]
+
+
+def test_padding_by_a_rule_about_tiles():
+    """One row of 16: 2 * 4096^2 useful, 16 times that executed."""
+    row = Call(
+        "aten::mm",
+        (tensor(1, 4096, dtype="bf16"), tensor(4096, 4096, dtype="bf16")),
+        (tensor(1, 4096, dtype="bf16"),),
+        "cuda",
+    )
+    executed_flop = ops.executed(row).demand()[TENSOR_BF16]
+    finding = only(read(Script().add(row, 100).end_step().run()), "RF202")
+
+    assert executed_flop > 2 * 2 * 4096**2
+    assert f"up to {executed_flop / (2 * 4096**2):.0f} times the flop" in finding.claim
+    square = tensor(4096, 4096, dtype="bf16")
+    full = Call("aten::mm", (square, square), (square,), "cuda")
+    assert "RF202" not in codes(read(Script().add(full, 100_000).end_step().run()))
