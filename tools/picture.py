@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-WIDTH, HEIGHT = 1200, 1010  # the answer and the chart; the tables below are cut off
+WIDTH, HEIGHT = 1200, 1150  # the answer and the chart; the tables below are cut off
 
 
 def main(page: Path, picture: Path) -> None:
