@@ -8,10 +8,13 @@ import click
 
 from roofline import importers, runfile
 from roofline.cli.output import print_run
+from roofline.devices import kept
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
 from roofline.program import GROUPINGS
+from roofline.provenance import Basis
 from roofline.report.text import FINDINGS, ROWS
+from roofline.runfile import Run
 
 
 @click.command("import")
@@ -43,6 +46,7 @@ from roofline.report.text import FINDINGS, ROWS
 @click.option(
     "--keep-private", is_flag=True, help="Keep host names, paths, commands and environment."
 )
+@click.option("--keep", is_flag=True, help="Keep measured ceilings that the files hold.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
 def command(
@@ -51,6 +55,7 @@ def command(
     by: str,
     rows: int,
     findings: int,
+    keep: bool,
     as_json: bool,
     quiet: bool,
     **said: Any,
@@ -70,6 +75,8 @@ def command(
     run = importers.load(files, _options(**said))
     for warning in run.recorder.warnings:
         print(f"roofline: {warning}", file=sys.stderr)
+    if keep:
+        _keep(run)
     if output is not None:
         runfile.save(run, output)
     if as_json or not quiet:
@@ -84,6 +91,14 @@ def _check(output: Path, files: tuple[Path, ...]) -> None:
         raise BadInput(f"cannot write {output}: there is no folder {output.absolute().parent}")
     if any(output.exists() and file.exists() and output.samefile(file) for file in files):
         raise BadInput(f"cannot write {output}: it is the file to import")
+
+
+def _keep(run: Run) -> None:
+    """Keep the ceilings of a run that holds nothing else."""
+    device = run.device
+    if device is None or len(run.events) or Basis.MEASURED not in device.bases():
+        raise BadInput(f"{run.recorder.program} holds no measured ceilings to keep")
+    print(f"roofline: kept {kept.keep(device)}", file=sys.stderr)
 
 
 def _options(

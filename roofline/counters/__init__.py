@@ -6,7 +6,7 @@ that a better reading of a counter improves old runs.
 
 from collections.abc import Mapping
 
-from roofline.counters import amd
+from roofline.counters import amd, likwid
 from roofline.counters.clock import Clock, seconds
 from roofline.counters.facts import busiest
 from roofline.counters.facts import facts as every_fact
@@ -41,6 +41,8 @@ def executed(counters: Counters, on: Arch = None) -> Ledger | None:
     """
     if amd.recognises(counters):
         return amd.executed(counters)
+    if likwid.recognises(counters):
+        return likwid.executed(counters)
     on = on or arch(counters)
     lines, missing, conventions = vector(counters)
     tensors, no_tensors, more = tensor(counters, on)
@@ -58,7 +60,8 @@ def executed(counters: Counters, on: Arch = None) -> Ledger | None:
 
 def achieved(counters: Counters, on: Arch = None) -> Ledger | None:
     """Bytes that crossed each boundary that was counted; None when none was."""
-    entries = amd.traffic(counters) if amd.recognises(counters) else traffic(counters)
+    others = next((maker for maker in (amd, likwid) if maker.recognises(counters)), None)
+    entries = traffic(counters) if others is None else others.traffic(counters)
     if not entries:
         return None
     counted = {entry.resource for entry in entries}

@@ -16,12 +16,16 @@ def answer(program: Program, findings: Sequence[Finding]) -> tuple[str, str]:
 def _where(program: Program) -> str:
     whole = program.whole
     name = (program.recorder.program if program.recorder else "") or "The program"
+    if not program.parts and program.roof.ceilings:
+        return f"{name} holds ceilings of {program.roof.name}, and nothing that ran."
     step = "a step" if whole.steps > 1 else "the run"
     # A profiler of single kernels records no time around them: device time is what there is.
     step_s, of = (whole.busy_s, " of device time") if whole.step_s is None else (whole.step_s, "")
     if step_s is None:
         return f"{name} has no times, so nothing can be said about how far it is from its roof."
     takes = f"{name} takes {show(step_s, 's')}{of} for {step}"
+    if whole.roof_s is None and program.roof.ceilings:
+        return f"{takes}; nothing that ran is accounted for, so its roof is unknown."
     if whole.roof_s is None:
         return f"{takes}; without ceilings of its device, how far that is from the roof is unknown."
     part = "" if (whole.coverage or 0) >= 0.995 else " (what is accounted for)"
@@ -40,6 +44,8 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
         return f"First, {todo}: {first.claim}; at most {show(first.saves_s or 0.0, 's')} to win."
     if doubts:
         return f"First settle a doubt about the model: {doubts[0].claim}."
+    if not program.parts and program.roof.ceilings:
+        return "`roofline import --keep` keeps them, so that work can be placed under them."
     if program.whole.roof_s is None:
         return "Measure the device (`roofline measure`), then look again."
     return "Nothing found here is worth doing."

@@ -10,13 +10,34 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from roofline.errors import BadInput
-from roofline.importers import kineto, ncu, nsys, rocprof
+from roofline.importers import (
+    ert,
+    jax,
+    kineto,
+    likwid,
+    ncu,
+    nsys,
+    proton,
+    rocprof,
+    rocprof_compute,
+)
 from roofline.importers.foreign import looks_like
 from roofline.importers.format import DEFAULTS, Format, Options, Source, source
 from roofline.runfile import Run
 
 # The first that recognises a file reads it: the particular stand before the general.
-FORMATS: tuple[Format, ...] = (ncu.FORMAT, nsys.DATABASE, nsys.STATS, rocprof.FORMAT, kineto.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    ncu.FORMAT,
+    nsys.DATABASE,
+    nsys.STATS,
+    rocprof_compute.FORMAT,
+    rocprof.FORMAT,
+    likwid.FORMAT,
+    ert.FORMAT,
+    proton.FORMAT,
+    jax.FORMAT,
+    kineto.FORMAT,
+)
 
 __all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise"]
 

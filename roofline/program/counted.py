@@ -61,11 +61,11 @@ def counted(run: Run) -> dict[int, Counted]:
 
 
 def _alone(events: "pa.Table") -> "pa.ChunkedArray":
-    """Which events are kernels that no operator caused."""
+    """Which events are kernels that no operator caused, or regions."""
     import pyarrow.compute as pc
 
     by_call = is_kind(events, ("op", "region")).take(events["parent"])
-    return pc.and_not(is_kind(events, ("kernel",)), pc.fill_null(by_call, False))
+    return pc.and_not(is_kind(events, ("kernel", "region")), pc.fill_null(by_call, False))
 
 
 def _means(kernels: "pa.Table") -> dict[int, dict[str, float]]:

@@ -31,7 +31,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     for sentence in document["answer"]:
         yield Text(sentence)
     yield Text("")
-    yield _table(document["items"], rows, width)
+    if document["items"]:
+        yield _table(document["items"], rows, width)
     if note := _notes(document, rows):
         yield Text(note, style="dim")
     yield from _findings(document["findings"], findings)

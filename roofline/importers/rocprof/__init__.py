@@ -63,8 +63,8 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     products |= tables.products
     if not dispatches:
         raise BadInput(f"{sources[0].name} holds no kernel dispatch")
-    made = convert(dispatches)
     counted = any(name.startswith(_COUNTED) for d in dispatches for name in d.counters)
+    made = convert(dispatches, counted=counted)
     warnings = list(made.warnings)
     if tables.skipped:
         warnings.append(f"{tables.skipped} tables were not read: nothing in them is of kernels")

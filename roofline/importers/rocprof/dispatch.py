@@ -49,17 +49,17 @@ class Converted:
     agent: str
 
 
-def convert(dispatches: Sequence[Dispatch]) -> Converted:
+def convert(dispatches: Sequence[Dispatch], *, counted: bool = False) -> Converted:
     """The run of the agent that worked longest; times count from the first dispatch.
 
-    Where the format has no times between dispatches (counters only, or averages) they stand one
-    after the other and the step has no length.
+    Where the times between dispatches are not known (averages) or are the profiler's own, because
+    it `counted`, they stand one after the other and the step has no length.
     """
     agent, gaps = _busiest(dispatches)
     # Tables of copies do not always say between which agents: those are the one agent's.
     mine = [d for d in dispatches if d.agent == agent or (d.is_copy and not d.agent)]
-    dated = all(d.start_ns is not None and d.times == 1 for d in mine)
-    mine.sort(key=lambda d: d.start_ns or 0) if dated else None
+    dated = not counted and all(d.start_ns is not None and d.times == 1 for d in mine)
+    mine.sort(key=lambda d: d.start_ns or 0)
     signatures: dict[tuple[str, int | None], int] = {}
     events = list(_events(mine, signatures, dated))
     end = max((e.start_ns + (e.duration_ns or 0) for e in events), default=0)

@@ -1,0 +1,110 @@
+"""Which events of a JAX trace are operations of a device, and where its steps end."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from roofline.importers.jax.details import number
+from roofline.runfile import Step
+
+_DEVICE = re.compile(r"/device:(?P<kind>GPU|TPU):(?P<number>\d+)")
+_HOST = "/host:CPU"
+# Threads of a device that show once more what ran, by other names.
+_VIEWS = ("XLA Modules", "XLA Ops", "Framework", "TensorFlow", "Source", "Steps", "XLA TraceMe")
+
+
+class TraceEvent(msgspec.Struct):
+    """One event, times in microseconds."""
+
+    ph: str = ""
+    name: str | None = None
+    pid: int | str | None = None
+    tid: int | str | None = None
+    ts: float | None = None
+    dur: float | None = None
+    args: dict[str, Any] | None = None
+
+
+class Trace(msgspec.Struct):
+    """The part of a trace that is read."""
+
+    traceEvents: list[TraceEvent] = []
+
+
+@dataclass(slots=True)
+class Ran:
+    """One device operation."""
+
+    name: str
+    start_ns: int
+    duration_ns: int | None
+    stream: int | None
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+def operations(events: Sequence[TraceEvent]) -> dict[str, list[Ran]]:
+    """The operations of every device; those of the host where there is no other."""
+    processes = {e.pid: _named(e) for e in events if e.ph == "M" and e.name == "process_name"}
+    threads = {(e.pid, e.tid): _named(e) for e in events if e.ph == "M" and e.name == "thread_name"}
+    found: dict[str, list[Ran]] = {}
+    for event in events:
+        if event.ph != "X" or event.ts is None or not abs(event.ts) < 1e15:
+            continue
+        process = processes.get(event.pid, "")
+        thread = threads.get((event.pid, event.tid), "")
+        match = _DEVICE.fullmatch(process)
+        on_device = match is not None and _is_operations(match["kind"], thread, event)
+        on_host = process == _HOST and "hlo_op" in (event.args or {})
+        if on_device or on_host:
+            stream = event.tid if on_device and isinstance(event.tid, int) else None
+            found.setdefault(process, []).append(_ran(event, stream))
+    devices = {name: ran for name, ran in found.items() if name != _HOST}
+    return devices or found
+
+
+def _named(event: TraceEvent) -> str:
+    return str((event.args or {}).get("name", ""))
+
+
+def _is_operations(kind: str, thread: str, event: TraceEvent) -> bool:
+    """Whether a thread of a device shows what ran, and not another view of it."""
+    if kind == "TPU":
+        return thread == "XLA Ops"
+    return thread.startswith("Stream") or not thread.startswith(_VIEWS)
+
+
+def _ran(event: TraceEvent, stream: int | None) -> Ran:
+    args = event.args or {}
+    duration = event.dur if event.dur is not None and 0 < event.dur < 1e12 else None
+    exact_ps = number(args.get("device_duration_ps"))
+    ns = exact_ps / 1e3 if exact_ps else None if duration is None else duration * 1e3
+    return Ran(
+        event.name or str(args.get("hlo_op", "unnamed")),
+        round((event.ts or 0.0) * 1e3),
+        round(ns) or None if ns is not None else None,
+        stream,
+        args,
+    )
+
+
+def divided(events: Sequence[TraceEvent], ran: Sequence[Ran]) -> tuple[Step, ...]:
+    """The host's annotated steps, the last until the device is done; else the whole."""
+    origin, end = ran[0].start_ns, max(r.start_ns + (r.duration_ns or 0) for r in ran)
+    marked = sorted(
+        (round(e.ts * 1e3), round(e.dur * 1e3), f"{e.name} {(e.args or {})['step_num']}")
+        for e in events
+        if e.ph == "X" and e.ts is not None and e.dur and "step_num" in (e.args or {})
+        and abs(e.ts) < 1e15 and e.dur < 1e12
+    )  # fmt: skip
+    if len(marked) < 2:
+        return (Step(start_ns=0, duration_ns=end - origin),)
+    # A step lasts until the next begins: the device works on it meanwhile.
+    starts = [start for start, _, _ in marked]
+    ends = [*starts[1:], max(end, starts[-1] + marked[-1][1])]
+    return tuple(
+        Step(start_ns=start - origin, duration_ns=max(stop - start, 0), name=name)
+        for (start, _, name), stop in zip(marked, ends, strict=True)
+    )

@@ -1,0 +1,139 @@
+"""JAX profiler traces, written by hand in the form of its trace.json.gz."""
+
+import gzip
+import json
+
+import pytest
+
+from roofline.device import DRAM
+from roofline.errors import BadInput
+from roofline.importers import Options, load
+
+HEAD = [
+    {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+    {"ph": "M", "pid": 701, "name": "process_name", "args": {"name": "/host:CPU"}},
+    {
+        "ph": "M",
+        "pid": 1,
+        "tid": 20,
+        "name": "thread_name",
+        "args": {"name": "Stream #20(Compute)"},
+    },
+    {"ph": "M", "pid": 1, "tid": 99, "name": "thread_name", "args": {"name": "XLA Modules"}},
+    {"ph": "M", "pid": 701, "tid": 5, "name": "thread_name", "args": {"name": "python"}},
+]
+
+
+def ran(name, ts, dur, tid=20, pid=1, **args):
+    """One complete event."""
+    return {"ph": "X", "pid": pid, "tid": tid, "ts": ts, "dur": dur, "name": name, "args": args}
+
+
+def imported(folder, *events, head=HEAD, **options):
+    """A gzipped trace of these events."""
+    text = json.dumps(
+        {
+            "displayTimeUnit": "ns",
+            "metadata": {"highres-ticks": True},
+            "traceEvents": [*head, *events, {}],
+        }
+    )
+    (folder / "trace").write_bytes(gzip.compress(text.encode()))
+    return load([folder / "trace"], Options(**options))
+
+
+FUSION = {
+    "hlo_module": "jit_train", "hlo_op": "fusion.3", "tf_op": "jit(train)/jit(main)/layer1/dot_general",
+    "kernel_details": "regs:32 static_shared:0 dynamic_shared:1024 grid:264,2,1 block:128,1,1 occ_pct:75",
+}  # fmt: skip
+
+
+def test_kernels_of_a_gpu(tmp_path):
+    """1.5 us at 10 us, in the scope layer1; 528 blocks of 128; the module's own view is not a kernel."""
+    run = imported(
+        tmp_path,
+        ran("fusion_3", 10.0, 1.5, **FUSION),
+        ran("jit_train", 10.0, 9.0, tid=99),
+        device="h100-sxm",
+    )
+    (row,) = run.rows()
+
+    assert run.signatures[0].name == "fusion_3"
+    assert (row["start_ns"], row["duration_ns"], row["module"], row["stream"]) == (
+        0,
+        1500,
+        "layer1",
+        20,
+    )
+    assert row["counters"] == {
+        "registers per thread": 32, "grid": 528, "block": 128, "est. achieved occupancy %": 75, "shared memory": 1024,
+    }  # fmt: skip
+
+
+def test_copies(tmp_path):
+    """4,096 B from the host."""
+    copy = ran(
+        "MemcpyH2D",
+        1.0,
+        2.0,
+        memcpy_details="kind_src:pinned kind_dst:device size:4096 dest:0 async:1",
+    )
+    run = imported(tmp_path, copy)
+
+    assert run.rows()[0]["kind"] == "memcpy"
+    assert run.signatures[0].ledger.demand()[DRAM] == 4096
+
+
+def test_annotated_steps(tmp_path):
+    """A step lasts until the next; the last until the device is done."""
+    steps = [ran("train", 100.0 * n, 5.0, tid=5, pid=701, step_num=n) for n in (1, 2)]
+    kernels = [ran("k", 150.0, 10.0, hlo_op="a"), ran("k", 250.0, 30.0, hlo_op="a")]
+    run = imported(tmp_path, *steps, *kernels)
+
+    assert [step.name for step in run.steps] == ["train 1", "train 2"]
+    assert [row["step"] for row in run.rows()] == [0, 1]
+    assert [step.duration_ns for step in run.steps] == [100_000, 80_000]
+
+
+def test_operations_of_a_tpu(tmp_path):
+    """Exact durations in picoseconds, bytes by XLA's cost model; its flop name no type."""
+    head = [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+        {"ph": "M", "pid": 3, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+        {"ph": "M", "pid": 3, "tid": 2, "name": "thread_name", "args": {"name": "Steps"}},
+    ]
+    fusion = ran("fusion.1", 5.0, 2.0, tid=1, pid=3, device_duration_ps="2500000", model_flops="128",
+                 raw_bytes_accessed="65536")  # fmt: skip
+    run = imported(tmp_path, fusion, ran("0", 0.0, 99.0, tid=2, pid=3), head=head)
+    ledger = run.signatures[0].ledger
+
+    assert [row["duration_ns"] for row in run.rows()] == [2500]
+    assert ledger.demand() == {DRAM: 65_536}
+    assert ledger.unaccounted == ("flop: XLA's count names no type",)
+
+
+def test_a_cpu_only_trace(tmp_path):
+    """Host events that name an operation are what ran; others are not."""
+    run = imported(
+        tmp_path,
+        ran("dot.3", 1.0, 4.0, tid=5, pid=701, hlo_op="dot.3"),
+        ran("python call", 0.0, 9.0, tid=5, pid=701),
+    )
+
+    assert [run.signatures[r["signature"]].name for r in run.rows()] == ["dot.3"]
+
+
+def test_two_devices(tmp_path):
+    """The busier is the run, the other a gap."""
+    head = [*HEAD, {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "/device:GPU:1"}}]
+    run = imported(tmp_path, ran("a", 0.0, 5.0), ran("b", 0.0, 50.0, pid=2), head=head)
+
+    assert [s.name for s in run.signatures] == ["b"]
+    assert [gap.name for gap in run.gaps] == ["/device:GPU:0"]
+
+
+@pytest.mark.parametrize("events", [[], [{"ph": "X", "pid": 1, "tid": 20, "ts": "soon", "dur": 1}]])
+def test_nothing_that_ran(events, tmp_path):
+    """One sentence."""
+    with pytest.raises(BadInput):
+        imported(tmp_path, *events)
