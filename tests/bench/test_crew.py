@@ -6,9 +6,11 @@ import time
 
 import pytest
 
-from roofline.bench.cpu.crew import Crew, Load
+from roofline.bench.cpu import crew as crew_module
+from roofline.bench.cpu.crew import Crew, Load, _waited_s
 
 HERE = sorted(os.sched_getaffinity(0))
+TWO = pytest.mark.skipif(len(HERE) < 2, reason="needs two CPUs")
 
 
 def test_threads_are_pinned_and_the_caller_is_not():
@@ -80,3 +82,45 @@ def test_one_late_thread_makes_the_whole_sample_unclean():
         sample = crew.sample(Load(run, amount=2.0, seconds=0.01))
     # Two threads worked 10 ms each of at least 60 ms that both were there: 20 / 120 at most.
     assert sample.busy < 0.2
+
+
+def spin(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+@TWO
+def test_a_leader_whose_threads_only_wait_for_each_other_is_clean(monkeypatch):
+    # Two CPUs allowed, one thread at work: half of the CPU time is not used, and nobody took it.
+    monkeypatch.setattr(crew_module, "_waited_s", lambda: 5.0)
+    with Crew([HERE[:2]]) as crew:
+        assert crew.sample(Load(lambda _i, _p: spin(0.01), 1.0, 0.005)).clean
+
+
+@TWO
+def test_a_leader_whose_threads_were_kept_from_the_cpu_is_not_clean(monkeypatch):
+    # Ready without a CPU for 20 ms in all, while at most 2 x 10 ms or so could be used.
+    waited = iter([1.0, 1.020])
+    monkeypatch.setattr(crew_module, "_waited_s", lambda: next(waited))
+    with Crew([HERE[:2]]) as crew:
+        sample = crew.sample(Load(lambda _i, _p: spin(0.01), 1.0, 0.005))
+    wall_s = 1.0 / sample.rate
+    assert sample.busy == pytest.approx(1 - 0.020 / (2 * wall_s))
+
+
+@TWO
+def test_without_a_count_of_waiting_a_leader_is_judged_by_cpu_time(monkeypatch):
+    monkeypatch.setattr(crew_module, "_waited_s", lambda: None)
+    with Crew([HERE[:2]]) as crew:
+        # One of two CPUs used: half.
+        assert crew.sample(Load(lambda _i, _p: spin(0.02), 1.0, 0.005)).busy < 0.9
+
+
+@pytest.mark.skipif(_waited_s() is None, reason="this kernel does not count waiting threads")
+def test_waiting_for_a_cpu_is_counted():
+    before = _waited_s()
+    with Crew([HERE[:1], HERE[:1]]) as crew:  # two threads on one CPU
+        crew.each(lambda _: spin(0.05))
+    # While one ran its 50 ms the other waited; whoever finished first waited at least once.
+    assert _waited_s() > before

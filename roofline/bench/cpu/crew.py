@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from glob import glob
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
@@ -37,7 +38,8 @@ class Crew:
     """One thread for each set of CPUs it may run on; a context manager.
 
     A thread with one CPU is judged by its own CPU time.  A thread with several leads a library's
-    threads, which inherit the set: it is judged by the CPU time of the whole process.
+    threads, which inherit the set.  These may wait for each other, which is the library's affair;
+    they are judged by how long any of them was ready and had no CPU.
     """
 
     def __init__(self, cpus: Sequence[Collection[int]]) -> None:
@@ -96,8 +98,7 @@ class Crew:
         if wall_s < load.seconds / 2:
             load.passes = int(load.passes * min(64.0, max(2.0, load.seconds / wall_s)))
             return None
-        cpus = sum(map(len, self.cpus))
-        busy = sum(cpu_s for _, _, cpu_s in times) / (cpus * wall_s)
+        busy = sum(cpu_s for _, _, cpu_s in times) / (sum(map(len, self.cpus)) * wall_s)
         return Sample(rate=load.amount * load.passes / wall_s, busy=busy)
 
     def samples(self, load: Load, count: int) -> Samples:
@@ -112,15 +113,19 @@ class Crew:
         return Samples(tuple(taken))
 
     def _timed(self, load: Load, index: int, start_at: float) -> tuple[float, float, float]:
-        """Start, end and CPU seconds of one call at the agreed moment."""
-        clock = time.thread_time if len(self.cpus[index]) == 1 else time.process_time
+        """Start, end and undisturbed CPU seconds of one call at the agreed moment."""
+        cpus = len(self.cpus[index])
         if (early_s := start_at - time.perf_counter()) > 0:
             time.sleep(early_s)
-        cpu_s = clock()
+        waited_s = _waited_s() if cpus > 1 else None
+        cpu_s = time.thread_time() if cpus == 1 else time.process_time()
         start = time.perf_counter()
         load.run(index, load.passes)
         end = time.perf_counter()
-        return start, end, clock() - cpu_s
+        cpu_s = (time.thread_time() if cpus == 1 else time.process_time()) - cpu_s
+        if waited_s is not None and (after_s := _waited_s()) is not None:
+            cpu_s = cpus * (end - start) - (after_s - waited_s)
+        return start, end, cpu_s
 
     def _work(self, index: int) -> None:
         os.sched_setaffinity(0, self.cpus[index])
@@ -129,3 +134,15 @@ class Crew:
                 self._done.put((index, task(index), None))
             except BaseException as error:
                 self._done.put((index, None, error))
+
+
+def _waited_s() -> float | None:
+    """Seconds that threads of this process were ready and had no CPU; None if nothing tells."""
+    waited_ns: list[int] = []
+    for path in glob("/proc/self/task/*/schedstat"):
+        try:
+            with open(path) as file:
+                waited_ns.append(int(file.read().split()[1]))
+        except (OSError, IndexError, ValueError):
+            continue  # the thread has ended since, or the kernel does not count
+    return 1e-9 * sum(waited_ns) if waited_ns else None
