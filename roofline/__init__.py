@@ -29,9 +29,23 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from roofline import ops
-    from roofline.facade import account, device, ledger, load, measure, place, profile, rule
+    from roofline.facade import (
+        account,
+        count_triton,
+        declare,
+        device,
+        ledger,
+        load,
+        measure,
+        place,
+        profile,
+        rule,
+    )
 
-__all__ = ["account", "device", "ledger", "load", "measure", "ops", "place", "profile", "rule"]
+__all__ = [
+    "account", "count_triton", "declare", "device", "ledger", "load", "measure", "ops", "place",
+    "profile", "rule",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,15 @@
 """What ``import roofline as rl`` offers: one short verb for each thing the command line does."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from roofline import runfile
 from roofline.accounting.account import Account, Group
+from roofline.call import Call
 from roofline.device import Device
 from roofline.ops import add_rule as rule
 from roofline.ops.own import ledger
@@ -16,9 +17,12 @@ from roofline.placement import place
 from roofline.runfile import Run
 from roofline.work import Ledger
 
+if TYPE_CHECKING:
+    from roofline.accounting.interpreted import Interpreted
+
 __all__ = [
-    "Accounting", "Recording", "account", "device", "ledger", "load", "measure", "place",
-    "profile", "rule",
+    "Accounting", "Recording", "account", "count_triton", "declare", "device", "ledger", "load",
+    "measure", "place", "profile", "rule",
 ]  # fmt: skip
 
 
@@ -156,6 +160,30 @@ def account(
     return Accounting(
         accounting.account(subject, inputs, backward=backward, fake=fake, device=device)
     )
+
+
+def declare(kernel: Any, ledger: Ledger | Callable[[Call], Ledger]) -> None:
+    """Account for launches of a Triton kernel by `ledger`, or by a function of the launch.
+
+    The function gets the launch as a `roofline.call.Call`: the kernel's arguments in order, then
+    the grid.  A kernel can be declared once in a process; others are named as unaccounted.
+    """
+    from roofline.accounting import launches
+
+    launches.declare(kernel, ledger)
+
+
+def count_triton(
+    kernel: Any, grid: Sequence[int], *args: Any, programs: int = 64, **named: Any
+) -> "Interpreted":
+    """Count one launch of a Triton kernel by running part of its grid in Triton's interpreter.
+
+    The result has ``flop``, bytes ``requested`` and ``touched``, and a ``ledger`` for `declare`; it
+    is exact when all programs of the grid were run, else scaled from `programs` of them.
+    """
+    from roofline.accounting import interpreted
+
+    return interpreted.count_triton(kernel, grid, *args, programs=programs, **named)
 
 
 def load(*paths: str | Path) -> Recording:

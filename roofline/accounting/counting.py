@@ -15,15 +15,17 @@ from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mod
 
 from roofline import ops
 from roofline.accounting.account import Line
+from roofline.accounting.launches import Launches
 from roofline.call import Call
+from roofline.capture.book import Book
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
-from roofline.capture.book import Book
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
 from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
 from roofline.capture.storages import Storages
 from roofline.runfile import Phase, Signature
+from roofline.work import Ledger
 
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 _SEEN = PLAIN | {FakeTensor}
@@ -52,11 +54,13 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         self._outside = outside
         self._device = device
         self._optimizing = 0
+        self._launches = Launches(lambda call: self.tally(self._book.number(call)))
         self._hooks: list[Any] = []
 
     def __enter__(self) -> "Counting":
         """Start."""
         self._modules.install()
+        self._launches.install()
         self._hooks = [
             register_optimizer_step_pre_hook(lambda *_: self._optimizer(1)),
             register_optimizer_step_post_hook(lambda *_: self._optimizer(-1)),
@@ -69,6 +73,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         super().__exit__(*error)
         for hook in self._hooks:
             hook.remove()
+        self._launches.remove()
         self._modules.remove()
         self.close()
 
@@ -88,9 +93,16 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
     def signatures(self) -> tuple[Signature, ...]:
         """Distinct calls, with what hardware runs beyond the formula where that is known."""
         return tuple(
-            s if s.call is None else replace(s, executed=ops.executed(s.call))
+            s if s.call is None else replace(s, executed=self._executed(s.call))
             for s in self._book.signatures
         )
+
+    def _executed(self, call: Call) -> Ledger | None:
+        try:
+            return ops.executed(call)
+        except Exception as error:  # as in Book.account
+            self._book.broken.setdefault(call.op, f"{type(error).__name__}: {error}")
+            return None
 
     def lines(self) -> tuple[Line, ...]:
         """How often each was made, by phase and module."""

@@ -19,7 +19,7 @@ def account(run: Run | str | Path) -> Account:
     """
     if not isinstance(run, Run):
         path = Path(run)
-        run = runfile.load(path) if path.suffix == ".roof" else importers.load([path])
+        run = importers.load([path]) if importers.foreign_file(path) else runfile.load(path)
     steps = _steps(run.steps)
     if not steps:
         raise BadInput("the run holds no step but warm-up")

@@ -60,12 +60,13 @@ def account(
             stack.enter_context(mode)
             stack.enter_context(_data_needed())
         _run(call, inputs, counting, backward)
+    signatures = counting.signatures()
     how = [REAL if mode is None else FAKE, *([AS_EAGER] if compiled else []), *counting.broken()]
     if device == "cuda":
         how.append("counted as if each call ran on a GPU, which may have other kernels for some")
     return Account(
         subject=_name(subject),
-        signatures=counting.signatures(),
+        signatures=signatures,
         lines=counting.lines(),
         how=tuple(how),
     )

@@ -63,9 +63,10 @@ def ledger(
 
 def _same(one: Account, other: Account) -> bool:
     """The same function, perhaps defined again by running a notebook's cell again."""
-    return _name(one) == _name(other) and getattr(one, "__module__", 1) == getattr(
-        other, "__module__", 2
-    )
+    where = [
+        (getattr(f, "__module__", None), getattr(f, "__qualname__", "<")) for f in (one, other)
+    ]
+    return where[0] == where[1] and "<" not in where[0][1]
 
 
 def _name(account: Account) -> str:
