@@ -31,10 +31,10 @@ def table(device: Device, sheet: Device | None) -> "Table":
     if any(c.clock_hz for c in device.ceilings):
         columns.append(("MHz", lambda c: f"{c.clock_hz / 1e6:.0f}" if c.clock_hz else ""))
     if sheet is not None:
-        columns.append(("of printed\nat this clock", lambda c: _of_printed(c, sheet)))
+        columns.append(("of printed\nat clock", lambda c: _of_printed(c, sheet)))
     made = Table(box=None, pad_edge=False, header_style="bold")
     for i, (heading, _) in enumerate(columns):
-        made.add_column(heading, justify="left" if i < left else "right", no_wrap=i != 1)
+        made.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
     for c in sorted(device.ceilings, key=_order):
         made.add_row(*(cell(c) for _, cell in columns))
     return made
@@ -72,7 +72,9 @@ def _interval(c: Ceiling) -> str:
     spread, unit = c.provenance.spread, f"{c.resource.unit}/s"
     if spread is None or spread.low is None or spread.high is None:
         return ""
-    return f"{show(spread.low, unit)} to {show(spread.high, unit)}"
+    low, high = show(spread.low, unit), show(spread.high, unit)
+    number, _, prefixed = low.partition(" ")
+    return f"{number} to {high}" if high.endswith(f" {prefixed}") else f"{low} to {high}"
 
 
 def _clean(c: Ceiling) -> str:

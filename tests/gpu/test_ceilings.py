@@ -106,7 +106,7 @@ def test_register_loops_compute_their_step(loop):
 @pytest.mark.parametrize(("f", "rounds"), [(1, 1), (7, 1), (64, 4)])
 def test_dial_does_f_fmas(f, rounds):
     x, _, z = arrays(2048)
-    loops.dial[(2,)](x, z, 0.999, 0.5, BLOCK=1024, F=f, ROUNDS=rounds, num_warps=8)
+    loops.dial[(1,)](x, z, 0.999, 0.5, 2, BLOCK=1024, F=f, ROUNDS=rounds, num_warps=8)
     wanted = x.double()
     for _ in range(f):
         wanted = wanted * 0.999 + 0.5

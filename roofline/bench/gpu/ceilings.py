@@ -34,7 +34,9 @@ from roofline.device import (
     Mapped,
     Trace,
 )
+from roofline.devices.clock import at_clock
 from roofline.errors import NotFound
+from roofline.placement import ABOVE
 from roofline.provenance import Basis, Provenance
 
 _QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, warm_s=4e-3)
@@ -143,7 +145,7 @@ _LONG = {
     "copy": (DRAM, COPY, "Triton copy", "fp32 arrays in turns, 8 B an element"),
     "matrix product": (TENSOR_BF16, LIBRARY, "torch.mm, bfloat16, 8192 x 8192 x 8192",
                        "fp32 accumulate, random operands"),
-    "FMA": (VECTOR_FP32, REGISTER, "Triton loop of x = x*a + b in registers", "float32"),
+    "FMA": (VECTOR_FP32, REGISTER, "Triton loop of x = x*a + a in registers", "float32"),
 }  # fmt: skip
 
 
@@ -173,9 +175,27 @@ def device(found: Measured) -> Device:
         ceilings=tuple(one for one in found.found if isinstance(one, Ceiling)),
         facts=(*(f for f in facts if f.name not in names), *told),
         mapped=mapped,
-        note=". ".join((*found.notes, *absent)),
+        note=". ".join((*found.notes, *absent, *_impossible(found, device_id))),
         traces=tuple(found.traces),
     )
+
+
+def _impossible(found: Measured, device_id: str) -> Iterator[str]:
+    """A sentence for every pipe that did more than its maker's peak at its clock.
+
+    A compiler that drops work shows so: no program beats the pipe it runs on.
+    """
+    if device_id not in devices.known():
+        return
+    sheet = devices.find(device_id)
+    for one in found.found:
+        if isinstance(one, Ceiling) and one.clock_hz is not None:
+            most = at_clock(sheet, one.resource, one.clock_hz)
+            if most is not None and one.rate > ABOVE * most:
+                yield (
+                    f"{one.resource.name} {one.variant}: {one.rate / most:.2f} times the printed "
+                    f"peak at {one.clock_hz / 1e6:.0f} MHz, so this measurement is broken"
+                )
 
 
 def _printed(card: Card) -> tuple[str, str, tuple[Fact, ...], tuple[Mapped, ...]]:

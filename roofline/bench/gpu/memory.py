@@ -99,11 +99,11 @@ def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Itera
     # The way is chosen where the level surely holds: a third of what is advertised.
     chosen_at = min(sizes, key=lambda s: abs(s - advertised // 3))
     way, _ = timer.best(_l2_ways(pool, "read", chosen_at, units))
+    # Sizes are rounded to whole rounds of the programs, so that small ones fall together.
+    wanted = {working_set("read", size, *way): size for size in sizes}
     sweep += [
-        Point(
-            working_set("read", size, *way), timer.quick_rate(around(pool, "read", size, *way), 5)
-        )
-        for size in sizes
+        Point(actual, timer.quick_rate(around(pool, "read", size, *way), 5))
+        for actual, size in wanted.items()
     ]
     level = l2_plateau(sweep, advertised)
     if level is None:

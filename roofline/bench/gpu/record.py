@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from statistics import median
 
 from roofline.bench.gpu.card import Card, State, fingerprint, versions
 from roofline.bench.gpu.timing import Load, Taken, Timer
@@ -107,9 +108,12 @@ def judged(taken: Taken) -> str:
 def clocks(taken: Taken) -> list[str]:
     """The clock while sampling, and what the driver said before and after."""
     told = []
+    if taken.inside_hz is not None:
+        told.append(f"clock inside the kernel {_mhz(taken.inside_hz)}")
     if taken.clocks:
         low, high = min(taken.clocks), max(taken.clocks)
-        told.append(f"clock {_mhz(taken.clock_hz)} ({low / 1e6:.0f} to {high / 1e6:.0f})")
+        middle = _mhz(median(taken.clocks))
+        told.append(f"clock between samples {middle} ({low / 1e6:.0f} to {high / 1e6:.0f})")
     for when, state in (("before", taken.before), ("after", taken.after)):
         if state.clock_hz is not None:
             told.append(f"{when} {_state(state)}")

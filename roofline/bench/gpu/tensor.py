@@ -154,11 +154,19 @@ def _pipe(recorder: Recorder, card: Card, resource: Resource) -> Found:
 
 def load(made: Module, found: Loop, turns: int) -> Load:
     """One launch of the loop over the whole card."""
-    out = result(found)
+    import torch
+
+    times = torch.zeros(2, dtype=torch.int64, device="cuda")
+    arguments = (result(found), times, *map(ctypes.c_int, (turns, 0, 0)))
     function = made.function("matrix_loop")
-    arguments = (out, *map(ctypes.c_int, (turns, 0, 0)))
     run = function.launcher(found.grid, found.threads, arguments, found.shared)
-    return Load(lambda _turn: run(), float(found.work) * found.grid * turns)
+
+    def clock_hz() -> float | None:
+        cycles, ns = times.tolist()
+        times.zero_()
+        return 1e9 * cycles / ns if ns else None
+
+    return Load(lambda _turn: run(), float(found.work) * found.grid * turns, clock_hz)
 
 
 def result(found: Loop) -> "torch.Tensor":
@@ -174,8 +182,8 @@ def right(made: Module, found: Loop) -> bool:
     """Whether the product of ones is what it must be, in every element of every thread."""
     import torch
 
-    out = result(found)
-    arguments = (out, *map(ctypes.c_int, (_CHECKED_TURNS, 1, 1)))
+    out, times = result(found), torch.zeros(2, dtype=torch.int64, device="cuda")
+    arguments = (out, times, *map(ctypes.c_int, (_CHECKED_TURNS, 1, 1)))
     made.function("matrix_loop").launcher(found.grid, found.threads, arguments, found.shared)()
     torch.cuda.synchronize()
     return bool((out == found.expected(_CHECKED_TURNS)).all())

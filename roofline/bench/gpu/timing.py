@@ -28,6 +28,8 @@ class Load:
 
     run: Callable[[int], object]
     amount: float  # units of work in one run
+    # The clock inside the kernels since it was last asked for [Hz], where they tell; None is not.
+    clock_hz: Callable[[], float | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +48,15 @@ class Taken:
 
     rates: tuple[float, ...]  # units a second
     clocks: tuple[float, ...]  # Hz, sampled between the samples; empty is not sampled
+    inside_hz: float | None = None  # inside the kernels, where they tell
     before: State
     after: State
 
     @property
     def clock_hz(self) -> float | None:
-        """Median of the sampled clock; what the driver says where it cannot be sampled."""
+        """The clock inside the kernels, else between them, else what the driver says."""
+        if self.inside_hz is not None:
+            return self.inside_hz
         if self.clocks:
             return median(self.clocks)
         return self.after.clock_hz
@@ -105,11 +110,14 @@ class Timer:
         if rest:
             time.sleep(self.effort.pause_s)
         before = self.driver.state()
+        load.clock_hz()  # forget what ran before
         seconds = self._queue(load, count, passes, warm)
+        inside_hz = load.clock_hz()
         after = self.driver.state()
         return Taken(
             rates=tuple(load.amount * passes / s for s in seconds),
             clocks=self.clock.read(count) if self.clock else (),
+            inside_hz=inside_hz,
             before=before,
             after=after,
         )

@@ -53,7 +53,7 @@ def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
     """Register ceilings of every loop, each the best of a few shapes."""
     units = recorder.timer.card.units
     for loop in LOOPS:
-        ways = [(way, load(loop, units, *way)) for way in (WAYS[:1] if quick else WAYS)]
+        ways = [(way, load(loop, units, *way)) for way in (WAYS[:2] if quick else WAYS)]
         (block, warps, programs), best = recorder.timer.best(ways)
         yield recorder.ceiling(
             loop.resource,

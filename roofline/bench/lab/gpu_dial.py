@@ -75,16 +75,16 @@ def _load(x: Any, z: Any, f: int, block: int, grid: int) -> tuple[Any, Load]:
 def holds(made: Any, f: int, chains: int) -> str:
     """How many FMAs the compiled kernel holds, from its machine code; "" where nobody can read it.
 
-    A long dial is a loop around fewer: it must hold a whole number of its rounds.
+    A long dial is a loop around fewer, and a compiler may unroll loops: there must be a whole
+    number of rounds.
     """
     try:
         code = str(made.asm["sass"])
     except Exception:  # Triton raises whatever its disassembler's absence makes of it
         return ""
-    found = len(re.findall(r"^\s*(?:/\*[0-9a-f]+\*/)?.*\bFFMA2?\b", code, re.M))
-    one_round = min(f, UNROLLED) * chains
-    if found and found % one_round == 0:
-        return f"{found // chains} FMA{'s' * (found > chains)} a chain" + (
-            f" in a loop, {f} in all" if f > found // chains else ""
-        )
-    return f"{found} FMAs for {chains} chains: not {f} each"
+    found = len(re.findall(r"\bFFMA2?\b", code))
+    each, rest = divmod(found, min(f, UNROLLED) * chains)
+    if not each or rest:
+        return f"{found} FMAs for {chains} chains: not {f} each"
+    text = f"{min(f, UNROLLED)} a chain" + (f", {f // UNROLLED} times" if f > UNROLLED else "")
+    return text if each == 1 else f"{text}, unrolled {each} times"

@@ -71,9 +71,11 @@ def expected(form: Format, turns: int) -> int:
 
 
 def source(form: Format) -> str:
-    """The kernel ``matrix_loop(out, turns, ones, on)``; out[i] is a result, 0 if not all agree.
+    """The kernel ``matrix_loop(out, times, turns, ones, on)``.
 
-    With `ones` A and B are ones and the second product is added too; `on` is not used.
+    out[thread] is its result, 0 where not all elements agree; times gathers the cycles and
+    nanoseconds of one thread's loops.  With `ones` A and B are ones and the second product is
+    added too; `on` is not used.
     """
     m, n, k = form.shape
     wide = form.letter == "d"
@@ -98,6 +100,12 @@ def source(form: Format) -> str:
     negative = "ones ? a[i] : -a[i]" if wide else f"a[i] ^ (ones ? 0u : {form.flip:#x}u)"
     return f"""
 typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// Cycles and nanoseconds at one moment: the clock while the pipe works.
+#define TIMED(at) u64 at##_cycle, at##_ns; \\
+    asm volatile("mov.u64 %0, %%clock64; mov.u64 %1, %%globaltimer;" \\
+                 : "=l"(at##_cycle), "=l"(at##_ns) :: "memory");
 
 static __device__ u32 bits(u32 i) {{
     i *= 2654435761u; i ^= i >> 15; i *= 2246822519u; return i ^ (i >> 13);
@@ -110,7 +118,7 @@ static __device__ void multiply({kind} (&d)[{form.c}], const {operand} (&a)[{for
 }}
 
 extern "C" __global__ void __launch_bounds__({THREADS}, {BLOCKS_PER_SM})
-matrix_loop({kind} *out, int turns, int ones, int on) {{
+matrix_loop({kind} *out, u64 *times, int turns, int ones, int on) {{
     u32 seed = 64u * (blockIdx.x * blockDim.x + threadIdx.x);
     {operand} a[{form.a}], less[{form.a}], b[{form.b}];
 #pragma unroll
@@ -120,11 +128,17 @@ matrix_loop({kind} *out, int turns, int ones, int on) {{
 #pragma unroll
     for (int i = 0; i < {form.a}; i++) less[i] = {negative};
     {kind} d[{CHAINS}][{form.c}] = {{}};
+    TIMED(begin)
     for (int turn = 0; turn < turns; turn++) {{
 #pragma unroll
         for (int chain = 0; chain < {CHAINS}; chain++) multiply(d[chain], a, b);
 #pragma unroll
         for (int chain = 0; chain < {CHAINS}; chain++) multiply(d[chain], less, b);
+    }}
+    TIMED(end)
+    if (blockIdx.x == 0 && threadIdx.x == 0) {{
+        atomicAdd(times, end_cycle - begin_cycle);
+        atomicAdd(times + 1, end_ns - begin_ns);
     }}
     bool same = true;
 #pragma unroll

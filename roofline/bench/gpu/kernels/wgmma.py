@@ -54,9 +54,11 @@ def expected(format: Format, turns: int) -> int:
 
 
 def source(format: Format, sparse: bool) -> str:
-    """The kernel ``matrix_loop(out, turns, ones, on)``; out[i] is a result, 0 if not all agree.
+    """The kernel ``matrix_loop(out, times, turns, ones, on)``.
 
-    `on` is 0 to begin each turn from zero, 1 to go on from the turn before.
+    out[thread] is its result, 0 where not all elements agree; times gathers the cycles and
+    nanoseconds of one thread's loops.  With `ones` A and B are ones; `on` is 0 to begin each turn
+    from zero, 1 to go on from the turn before.
     """
     wide = format.accumulator != "f16"
     registers = N // 2 if wide else N // 4  # 64 x 256 over 128 threads, two halves a register
@@ -77,6 +79,11 @@ def source(format: Format, sparse: bool) -> str:
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+// Cycles and nanoseconds at one moment: the clock while the pipe works.
+#define TIMED(at) u64 at##_cycle, at##_ns; \\
+    asm volatile("mov.u64 %0, %%clock64; mov.u64 %1, %%globaltimer;" \\
+                 : "=l"(at##_cycle), "=l"(at##_ns) :: "memory");
+
 static __device__ u32 bits(u32 i) {{
     i *= 2654435761u; i ^= i >> 15; i *= 2246822519u; return i ^ (i >> 13);
 }}
@@ -94,7 +101,7 @@ static __device__ void multiply({kind} (&d)[{registers}], u64 a, u64 b, u32 go_o
 }}
 
 extern "C" __global__ void __launch_bounds__({THREADS}, 1)
-matrix_loop({kind} *out, int turns, int ones, int on) {{
+matrix_loop({kind} *out, u64 *times, int turns, int ones, int on) {{
     extern __shared__ __align__(1024) u32 held[];
     const int words_a = {WARPGROUPS} * {M} * {row_bytes} / 4, words_b = {N} * {row_bytes} / 4;
     for (int i = threadIdx.x; i < words_a + words_b; i += blockDim.x)
@@ -105,6 +112,7 @@ matrix_loop({kind} *out, int turns, int ones, int on) {{
     u32 base = (u32)__cvta_generic_to_shared(held);
     u64 a = tile(base + (threadIdx.x / 128) * {M * row_bytes}), b = tile(base + 4 * words_a);
     {kind} d[{registers}] = {{}};
+    TIMED(begin)
 #pragma unroll 1
     for (int turn = 0; turn < turns; turn++) {{
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -113,6 +121,11 @@ matrix_loop({kind} *out, int turns, int ones, int on) {{
             multiply(d, a + 2 * (i % 4), b + {step_b} * (i % {steps_b}), i ? 1 : on, 0x44444444u);
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }}
+    TIMED(end)
+    if (blockIdx.x == 0 && threadIdx.x == 0) {{
+        atomicAdd(times, end_cycle - begin_cycle);
+        atomicAdd(times + 1, end_ns - begin_ns);
     }}
     bool same = true;
 #pragma unroll
