@@ -12,6 +12,7 @@ from roofline.errors import RooflineError
 from roofline.ops import attention as _attention
 from roofline.ops import (
     bag,
+    batch_norm,
     collective,
     contraction,
     conv,
@@ -44,6 +45,7 @@ from roofline.ops import (
     sized,
     sorting,
     sparse,
+    weight_norm,
 )
 from roofline.ops import embedding as _embedding
 from roofline.ops import softmax as _softmax
@@ -66,6 +68,8 @@ RULES: tuple[Rule, ...] = (
     *reduce.RULES,
     *_softmax.RULES,
     *norm.RULES,
+    *batch_norm.RULES,
+    *weight_norm.RULES,
     *matmul.RULES,
     *contraction.RULES,
     *quantized.RULES,
@@ -98,7 +102,8 @@ BY_OP = index(RULES)
 
 # Operators that pass once over their data and could be one kernel with a neighbour that does too.
 STREAMING = frozenset(
-    rule.op for rule in (*pointwise.RULES, *reduce.RULES, *_softmax.RULES, *norm.RULES)
+    rule.op
+    for rule in (*pointwise.RULES, *reduce.RULES, *_softmax.RULES, *norm.RULES, *batch_norm.RULES)
 )
 
 # Copies read every element of their tensors as well, which is when sectors can be counted.

@@ -52,9 +52,14 @@ def embedding_bag_backward(call: Call) -> Ledger:
         arguments.tensor(call, 1),
         arguments.tensor(call, 3),
     )
-    rows, dim, mode_at = arguments.integer(call, 6), g.shape[1], 8
-    sparse = arguments.flag(call, 9)
-    mean = arguments.integer(call, mode_at, 0) == MEAN
+    mean = arguments.integer(call, 8, 0) == MEAN
+    return _to_table(g, index, owner, arguments.integer(call, 6), mean, arguments.flag(call, 9))
+
+
+def _to_table(
+    g: Tensor, index: Tensor, owner: Tensor, rows: int, mean: bool, sparse: bool
+) -> Ledger:
+    dim = g.shape[1]
     written = Tensor((index.numel if sparse else rows, dim), g.dtype)
     return ledger(
         [
@@ -63,6 +68,34 @@ def embedding_bag_backward(call: Call) -> Ledger:
         ],
         reads=[("the gradient", g), ("the indices", index), ("their bags", owner)],
         writes=[("the table's gradient", written)],
+    )
+
+
+def dense_backward(call: Call) -> Ledger:
+    """aten::_embedding_bag_dense_backward(G[bags,D], I, bags of I, sizes, max, rows, ..): dW."""
+    g, index, owner = (
+        arguments.tensor(call, 0, 2),
+        arguments.tensor(call, 1),
+        arguments.tensor(call, 2),
+    )
+    mean = arguments.integer(call, 7, 0) == MEAN
+    return _to_table(g, index, owner, arguments.integer(call, 5), mean, False)
+
+
+def weights_backward(call: Call) -> Ledger:
+    """aten::_embedding_bag_per_sample_weights_backward(G, W, I, offsets, bags of I, mode, ..).
+
+    arithmetic   a multiply and an add an element picked: the row's product with its bag's gradient
+    """
+    g, w = arguments.tensor(call, 0, 2), arguments.tensor(call, 1, 2)
+    index, owner = arguments.tensor(call, 2), arguments.tensor(call, 4)
+    dim = w.shape[1]
+    return ledger(
+        [Entry(vector_pipe(w.dtype), 2 * index.numel * dim, "multiply-add an element picked")],
+        reads=[("the gradient", g), ("the indices", index), ("their bags", owner)],
+        gathered=[Rows("the rows picked", index.numel, nbytes(dim, w.dtype), w.shape[0])],
+        writes=[("the weights' gradient", Tensor(index.shape, g.dtype))],
+        conventions=(ROWS_ARE_COUNTED,),
     )
 
 
@@ -85,5 +118,7 @@ def renorm(call: Call) -> Ledger:
 RULES = (
     *named(embedding_bag, "_embedding_bag", "_embedding_bag_forward_only"),
     *named(embedding_bag_backward, "_embedding_bag_backward"),
+    *named(dense_backward, "_embedding_bag_dense_backward"),
+    *named(weights_backward, "_embedding_bag_per_sample_weights_backward"),
     *named(renorm, "embedding_renorm_"),
 )

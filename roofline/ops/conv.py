@@ -12,7 +12,7 @@ from roofline.call import Call, Math, Tensor
 from roofline.errors import BadInput
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
-from roofline.ops.lines import ledger
+from roofline.ops.lines import Operands, ledger
 from roofline.ops.rule import Rule, Unaccountable
 from roofline.ops.shapes import product
 from roofline.work import Entry, Ledger
@@ -84,6 +84,7 @@ class Places:
     output_padding: int | None = None
     depthwise: bool = False
     after: int = 0  # elementwise steps an output in the same kernel: relu, add
+    added: int | None = None  # a tensor added to the result
 
 
 def forward(at: Places, call: Call) -> Ledger:
@@ -93,7 +94,9 @@ def forward(at: Places, call: Call) -> Ledger:
     spatial = len(w.shape) - 2
     if spatial < 1 or len(x.shape) not in (spatial + 1, spatial + 2):
         raise Unaccountable(f"{call.op}: an input {x.shape} does not fit a kernel {w.shape}")
-    return _forward(call.op, x, w, bias, _geometry(at, call, w), call.math, at.after)
+    moved = _geometry(at, call, w)
+    added = [] if at.added is None else [("the tensor added", arguments.tensor(call, at.added))]
+    return _forward(call.op, x, w, bias, moved, call.math, at.after, added)
 
 
 def backward(call: Call) -> Ledger:
@@ -141,7 +144,14 @@ def reached(size: int, out: int, kernel: int, stride: int, padding: int, dilatio
 
 
 def _forward(
-    op: str, x: Tensor, w: Tensor, bias: Tensor | None, moved: Geometry, math: Math, after: int = 0
+    op: str,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    moved: Geometry,
+    math: Math,
+    after: int = 0,
+    added: Operands = (),
 ) -> Ledger:
     spatial = len(w.shape) - 2
     channels_in = w.shape[0] if moved.transposed else w.shape[1] * moved.groups
@@ -159,7 +169,7 @@ def _forward(
             *extra,
             Entry(vector_pipe(x.dtype), after * y.numel, f"{after} elementwise steps an output"),
         ],
-        reads=[_input(x, w, out, moved), ("W", w), *([("bias", bias)] if bias else [])],
+        reads=[_input(x, w, out, moved), ("W", w), *([("bias", bias)] if bias else []), *added],
         writes=[("Y", y)],
         conventions=(TAPS,),
     )  # fmt: skip
@@ -258,6 +268,11 @@ FORWARD: Mapping[str, Places] = {
     "cudnn_convolution": Places(3, 2, 4, 5, None),
     "cudnn_convolution_transpose": Places(4, 2, 5, 6, None, True, 3),
     "cudnn_convolution_relu": Places(3, 4, 5, 6, 2, after=1),
+    "cudnn_convolution_add_relu": Places(5, 6, 7, 8, 4, after=2, added=2),
+    "miopen_convolution": Places(4, 3, 5, 6),
+    "miopen_convolution_relu": Places(3, 4, 5, 6, 2, after=1),
+    "miopen_convolution_transpose": Places(5, 3, 6, 7, transposed=True, output_padding=4),
+    "miopen_depthwise_convolution": Places(4, 3, 5, 6),
     "mkldnn_convolution": Places(4, 3, 5, 6),
     **{
         name: Places(4, 5, None, None, 3)

@@ -23,10 +23,11 @@ def fill(words: str, call: Call) -> Ledger:
 
 
 def like(words: str, call: Call) -> Ledger:
-    """aten::zeros_like, full_like, rand_like(x, ...): a new tensor of x's shape written once."""
+    """aten::zeros_like, full_like, fill, uniform(x, ...): a tensor of x's shape written."""
     x = arguments.tensor(call, 0)
-    value = 2 if call.op == "aten::full_like" else 1
-    y = result(call, x.shape, dtype_argument(call, value) or x.dtype)
+    at = 2 if call.op == "aten::full_like" else 1
+    said = dtype_argument(call, at) if call.op.endswith("_like") else None
+    y = result(call, x.shape, said or x.dtype)
     return ledger(writes=[("the result", y)], conventions=(words,) if words else ())
 
 
@@ -151,8 +152,20 @@ RULES = (
         "cauchy_",
         "log_normal_",
     ),
-    *_rules(like, "", "zeros_like", "ones_like", "full_like"),
-    *_rules(like, RANDOM, "rand_like", "randn_like"),
+    *_rules(like, "", "zeros_like", "ones_like", "full_like", "fill"),
+    *_rules(
+        like,
+        RANDOM,
+        "rand_like",
+        "randn_like",
+        "uniform",
+        "exponential",
+        "geometric",
+        "random",
+        "log_normal",
+        "cauchy",
+        "normal_functional",
+    ),
     *(Rule(f"aten::{name}", partial(made, 0, 1, "")) for name in ("zeros", "ones")),
     Rule("aten::full", partial(made, 0, 2, "")),
     Rule("aten::scalar_tensor", partial(made, None, 1, "")),
@@ -169,6 +182,7 @@ RULES = (
         "hamming_window",
         "blackman_window",
         "bartlett_window",
+        "kaiser_window",
     ),
     *named(eye, "eye"),
     *named(triangle_places, "tril_indices", "triu_indices"),

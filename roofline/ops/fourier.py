@@ -53,6 +53,8 @@ def _transform(
     dtype: str,
     each: float,
 ) -> Ledger:
+    if dims and not points:
+        raise Unaccountable(f"{call.op}: a tensor without dimensions has no transform")
     over = dims_of(call, len(points), dims) if dims else ()
     n = product(points[d] for d in over)
     batch = product(points) // max(1, n)

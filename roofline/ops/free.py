@@ -17,7 +17,7 @@ VIEWS = (
     "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit", "unbind",
     "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "unflatten", "detach", "detach_",
     "view_as_real", "view_as_complex", "real", "imag", "_conj", "conj", 
-    "_neg_view", "_fw_primal", "_make_dual", "set_",
+    "_neg_view", "broadcast_to", "broadcast_tensors", "_fw_primal", "_make_dual", "set_",
 )  # fmt: skip
 ALLOCATION = (
     "empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "empty_permuted",

@@ -206,6 +206,9 @@ def _added(
         raise Unaccountable(f"{call.op}: {c_in.shape} does not broadcast to {shape}")
     out = result(call, shape, a.dtype)
     extra = [_scaled_add(out, beta, alpha)]
+    if call.op == "aten::_addmm_activation":
+        cost = 5 if arguments.flag(call, 5) else 1
+        extra.append(Entry(vector_pipe(out.dtype), cost * out.numel, "activation of an output"))
     in_place = call.op.endswith("_") and bool(beta)
     reads = [("the matrix added", c_in)] if beta and not in_place else []
     return _product(a, b, c_in if in_place else out, flop or 0, call.math, reads, extra, in_place)
@@ -277,7 +280,7 @@ def _positive(name: str, **sizes: int) -> None:
 
 RULES = (
     *named(mm, "mm", "bmm", executed=padded),
-    *named(addmm, "addmm", "addmm_", "baddbmm", "baddbmm_", executed=padded),
+    *named(addmm, "addmm", "addmm_", "baddbmm", "baddbmm_", "_addmm_activation", executed=padded),
     *named(addbmm, "addbmm", "addbmm_"),
     *named(linear_call, "linear", executed=padded),
     *named(linear_backward, "linear_backward"),

@@ -18,7 +18,8 @@ TILES = "tensor instructions of 16 x 8 results and 32 bytes of the inner size, t
 OPERANDS = {
     "aten::mm": (0, 1, False), "aten::bmm": (0, 1, False), "aten::matmul": (0, 1, False),
     "aten::addmm": (1, 2, False), "aten::addmm_": (1, 2, False), "aten::baddbmm": (1, 2, False),
-    "aten::baddbmm_": (1, 2, False), "aten::linear": (0, 1, True),
+    "aten::baddbmm_": (1, 2, False),
+    "aten::_addmm_activation": (1, 2, False), "aten::linear": (0, 1, True),
     "aten::_scaled_mm": (0, 1, False), "aten::_int_mm": (0, 1, False),
 }  # fmt: skip
 

@@ -95,6 +95,35 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(backwards))
 
 
+def viewable(tensor: Tensor, shape: Sequence[int]) -> bool:
+    """Whether `tensor` can be seen as `shape` without moving an element.
+
+    Dimensions that run on in memory form a block; a new dimension may split a block but not span
+    two of them.
+
+    >>> across = Tensor((2, 3), strides=(1, 2))
+    >>> viewable(across, (2, 3, 1)), viewable(across, (6,)), viewable(Tensor((2, 3)), (6,))
+    (True, False, True)
+    """
+    blocks: list[int] = []  # elements of each, outermost first
+    previous = None
+    for n, stride in zip(tensor.shape, strides(tensor), strict=True):
+        if n == 1:
+            continue
+        if previous is not None and previous == n * stride:
+            blocks[-1] *= n
+        else:
+            blocks.append(n)
+        previous = stride
+    for size in reversed([n for n in shape if n != 1]):
+        if not size or not blocks or blocks[-1] % size:
+            return not tensor.numel
+        blocks[-1] //= size
+        if blocks[-1] == 1:
+            blocks.pop()
+    return not blocks
+
+
 def shares(tensors: Iterable[Tensor]) -> list[Share]:
     """Per tensor, the bytes it touches that no tensor before it touched.
 

@@ -4,7 +4,7 @@ from roofline.call import Call, Tensor
 from roofline.errors import BadInput
 from roofline.ops import arguments
 from roofline.ops.lines import ledger, result
-from roofline.ops.memory import contiguous
+from roofline.ops.memory import contiguous, viewable
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import below, broadcast, dims_of, dtype_argument, product
 from roofline.work import Ledger
@@ -40,7 +40,7 @@ def copy_into(call: Call) -> Ledger:
 def cat(call: Call) -> Ledger:
     """aten::cat(tensors, dim): every tensor read once, their concatenation written once."""
     parts = [t for t in arguments.tensors(call, 0) if t.shape != (0,)]
-    if not parts:
+    if not parts or not parts[0].shape:
         raise Unaccountable(f"{call.op}: no tensors to join")
     (dim,) = dims_of(call, len(parts[0].shape), (arguments.integer(call, 1, 0),))
     if any(len(t.shape) != len(parts[0].shape) for t in parts):
@@ -79,11 +79,27 @@ def maybe(call: Call) -> Ledger:
     wanted = {d for i in (1, 2) if isinstance(call.arg(i), str) and (d := dtype_argument(call, i))}
     if call.op == "aten::to" and wanted - {x.dtype}:
         return _moved([x], Tensor(x.shape, wanted.pop()))
-    if x.strides is not None and x.strides == contiguous(x.shape) and not _elsewhere(call):
-        return ledger()
-    if call.op == "aten::contiguous" and x.strides is not None:
-        return _moved([x], Tensor(x.shape, x.dtype))
-    raise Unaccountable(f"{call.op}: the record does not say whether it copied")
+    if x.strides is None or _elsewhere(call):
+        raise Unaccountable(f"{call.op}: the record does not say whether it copied")
+    shape = _reshaped(call, x)
+    as_it_is = x.strides == contiguous(x.shape) if shape is None else viewable(x, shape)
+    return ledger() if as_it_is else _moved([x], Tensor(x.shape, x.dtype))
+
+
+def _reshaped(call: Call, x: Tensor) -> tuple[int, ...] | None:
+    """The shape asked for, of the operators that ask for one."""
+    if call.op in ("aten::flatten", "aten::ravel"):
+        rank = len(x.shape)
+        ends = (arguments.integer(call, 1, 0), arguments.integer(call, 2, -1))
+        first, last = (dims_of(call, rank, (d,))[0] for d in ends)
+        return (*x.shape[:first], product(x.shape[first : last + 1]), *x.shape[last + 1 :])
+    if call.op == "aten::reshape_as":
+        return arguments.tensor(call, 1).shape
+    if call.op != "aten::reshape":
+        return None
+    shape = arguments.integers(call, 1)
+    known = product(n for n in shape if n != -1)
+    return tuple(x.numel // max(1, known) if n == -1 else n for n in shape)
 
 
 def repeat(call: Call) -> Ledger:
@@ -105,6 +121,27 @@ def joined(call: Call) -> Ledger:
     rows = sum(t.shape[0] if len(t.shape) == 2 else 1 for t in parts)
     cols = sum(t.shape[-1] if t.shape else 1 for t in parts)
     return _moved(list(parts), result(call, (rows, cols), parts[0].dtype))
+
+
+def jagged(call: Call) -> Ledger:
+    """aten::_jagged_to_padded_dense_forward(x[T,D], offsets, longest, padding), and back again.
+
+    To the padded [N,longest,D] all is written; from it only the rows there are, which `total_L`
+    says, are read.
+    """
+    x, offsets = arguments.tensor(call, 0), arguments.tensors(call, 1)
+    places = [("offsets", t) for t in offsets]
+    if call.op == "aten::_jagged_to_padded_dense_forward":
+        if len(offsets) != 1 or not x.shape:
+            raise Unaccountable(f"{call.op}: only one jagged dimension is counted")
+        shape = (offsets[0].numel - 1, *arguments.integers(call, 2), *x.shape[1:])
+        return ledger(
+            reads=[("the rows", x), *places], writes=[("the result", Tensor(shape, x.dtype))]
+        )
+    if len(x.shape) < 2:
+        raise Unaccountable(f"{call.op}: a padded tensor of shape {x.shape}")
+    rows = Tensor((arguments.integer(call, 2), *x.shape[2:]), x.dtype)
+    return ledger(reads=[("the rows", rows), *places], writes=[("the result", rows)])
 
 
 def triangle(call: Call) -> Ledger:
@@ -192,6 +229,7 @@ RULES = (
         "conj_physical",
     ),
     *named(joined, "block_diag"),
+    *named(jagged, "_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),
     *named(triangle, "tril", "triu", "tril_", "triu_"),
     *named(diagonal, "diagonal_copy", "diag_embed"),
     *named(
@@ -214,7 +252,7 @@ RULES = (
     ),
     *named(repeat, "repeat", "repeat_interleave", "tile"),
     *named(to_copy, "_to_copy"),
-    *named(copy_into, "copy_", "set_data"),
+    *named(copy_into, "copy_", "copy", "set_data"),
     *named(cat, "cat", "concat"),
     *named(flattened, "flatten_dense_tensors"),
     *named(stack, "stack"),

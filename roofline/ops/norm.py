@@ -1,13 +1,11 @@
 """Layer, RMS, group and batch normalisation, forward and backward, each as one fused operator."""
 
-from functools import partial
-
 from roofline.call import Call, Tensor
 from roofline.errors import BadInput
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import Operands, ledger
-from roofline.ops.rule import Rule, Unaccountable, named
+from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import product
 from roofline.work import Entry, Ledger
 
@@ -27,7 +25,7 @@ def layer_norm(rows: int, cols: int, dtype: str = "fp32", affine: bool = True) -
     """
     x, cols_of = _matrix("layer_norm", rows, cols, dtype)
     parameters = [("gamma", cols_of), ("beta", cols_of)] if affine else []
-    return _forward(x, 8 if affine else 6, [("x", x), *parameters], [("y", x)])
+    return forward(x, 8 if affine else 6, [("x", x), *parameters], [("y", x)])
 
 
 def rms_norm(rows: int, cols: int, dtype: str = "fp32", affine: bool = True) -> Ledger:
@@ -41,18 +39,18 @@ def rms_norm(rows: int, cols: int, dtype: str = "fp32", affine: bool = True) -> 
     Left out: the division by cols, epsilon and the root, once a row.
     """
     x, cols_of = _matrix("rms_norm", rows, cols, dtype)
-    return _forward(x, 4 if affine else 3, [("x", x), *([("gamma", cols_of)] if affine else [])],
+    return forward(x, 4 if affine else 3, [("x", x), *([("gamma", cols_of)] if affine else [])],
                     [("y", x)])  # fmt: skip
 
 
 def layer(call: Call) -> Ledger:
     """aten::native_layer_norm, layer_norm(x, normalized_shape, gamma, beta, eps)."""
     x = arguments.tensor(call, 0)
-    reads, flop = _affine(call, x, 6, (2, "gamma"), (3, "beta"))
+    reads, flop = affine(call, x, 6, (2, "gamma"), (3, "beta"))
     rows = x.numel // max(1, product(arguments.integers(call, 1)))
     kept = call.op == "aten::native_layer_norm"
-    statistics = _statistics(call, reads, rows, 2) if kept else []
-    return _forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype)), *statistics])
+    statistics = kept_statistics(call, reads, rows, 2) if kept else []
+    return forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype)), *statistics])
 
 
 def layer_backward(call: Call) -> Ledger:
@@ -65,17 +63,17 @@ def layer_backward(call: Call) -> Ledger:
     """
     g, x = arguments.tensor(call, 0), arguments.tensor(call, 1)
     statistics = [("mean", arguments.tensor(call, 3)), ("rstd", arguments.tensor(call, 4))]
-    return _backward(call, g, x, statistics, arguments.optional(call, 5), 7)
+    return backward(call, g, x, statistics, arguments.optional(call, 5), 7)
 
 
 def rms(call: Call) -> Ledger:
     """aten::_fused_rms_norm, rms_norm(x, normalized_shape, gamma, eps)."""
     x = arguments.tensor(call, 0)
-    reads, flop = _affine(call, x, 3, (2, "gamma"))
+    reads, flop = affine(call, x, 3, (2, "gamma"))
     rows = x.numel // max(1, product(arguments.integers(call, 1)))
     kept = call.op == "aten::_fused_rms_norm"
-    statistics = _statistics(call, reads, rows, 1) if kept else []
-    return _forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype)), *statistics])
+    statistics = kept_statistics(call, reads, rows, 1) if kept else []
+    return forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype)), *statistics])
 
 
 def rms_backward(call: Call) -> Ledger:
@@ -91,7 +89,7 @@ def rms_backward(call: Call) -> Ledger:
     want_dgamma = want_dgamma and gamma is not None
     flop = 1 + (5 if want_dx else 0) + (2 if want_dgamma else 0) + (gamma is not None and want_dx)
     return ledger(
-        [_each(x, flop, "gradients")],
+        [each(x, flop, "gradients")],
         reads=[("grad", g), ("x", x), ("rstd", rstd), *([("gamma", gamma)] if gamma else [])],
         writes=[*([("dx", Tensor(x.shape, x.dtype))] if want_dx else []),
                 *([("dgamma", Tensor(gamma.shape, gamma.dtype))] if want_dgamma and gamma else [])],
@@ -103,72 +101,22 @@ def group(call: Call) -> Ledger:
     """aten::native_group_norm(x, gamma, beta, N, C, HxW, groups, eps); group_norm."""
     x = arguments.tensor(call, 0)
     if call.op == "aten::group_norm":
-        reads, flop = _affine(call, x, 6, (2, "gamma"), (3, "beta"))
-        return _forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype))])
-    reads, flop = _affine(call, x, 6, (1, "gamma"), (2, "beta"))
+        reads, flop = affine(call, x, 6, (2, "gamma"), (3, "beta"))
+        return forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype))])
+    reads, flop = affine(call, x, 6, (1, "gamma"), (2, "beta"))
     rows = arguments.integer(call, 3) * arguments.integer(call, 6)
-    return _forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype)),
-                                     *_statistics(call, reads, rows, 2)])  # fmt: skip
+    return forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype)),
+                                     *kept_statistics(call, reads, rows, 2)])  # fmt: skip
 
 
 def group_backward(call: Call) -> Ledger:
     """aten::native_group_norm_backward(g, x, mean, rstd, gamma, N, C, HxW, groups, mask)."""
     g, x = arguments.tensor(call, 0), arguments.tensor(call, 1)
     statistics = [("mean", arguments.tensor(call, 2)), ("rstd", arguments.tensor(call, 3))]
-    return _backward(call, g, x, statistics, arguments.optional(call, 4), 9, _channels(call, x))
+    return backward(call, g, x, statistics, arguments.optional(call, 4), 9, channels_of(call, x))
 
 
-def batch(training_at: int | None, call: Call) -> Ledger:
-    """aten::native_batch_norm and its kin (x[N,C,...], gamma, beta, running stats, ...).
-
-    Training is layer norm's 8 an element over channels, and the running statistics cross twice;
-    evaluation is subtract, scale, gamma, beta: 4 an element.
-    """
-    x = arguments.tensor(call, 0)
-    channels = _channels(call, x)
-    stats = [(what, t) for i, what in ((3, "running mean"), (4, "running var"))
-             if (t := arguments.optional(call, i)) is not None]  # fmt: skip
-    if call.op == "aten::_native_batch_norm_legit" and isinstance(call.arg(3), bool):
-        training_at, stats = 3, []
-    training = True if training_at is None else arguments.flag(call, training_at)
-    reads, flop = _affine(call, x, 6 if training else 2, (1, "gamma"), (2, "beta"))
-    kept = (
-        _statistics(call, reads, channels, 2) if training and call.op != "aten::batch_norm" else []
-    )
-    return ledger(
-        [_each(x, flop, "normalise")],
-        reads=[*reads, *([] if training else stats)],
-        updates=stats if training else [],
-        writes=[("y", Tensor(x.shape, x.dtype)), *kept],
-        conventions=(PER_ROW,),
-    )
-
-
-def instance(call: Call) -> Ledger:
-    """aten::instance_norm(x[N,C,...], gamma, beta, running stats, use_input_stats, ...)."""
-    x = arguments.tensor(call, 0)
-    own = arguments.flag(call, 5, True)
-    reads, flop = _affine(call, x, 6 if own else 2, (1, "gamma"), (2, "beta"))
-    return _forward(x, flop, reads, [("y", Tensor(x.shape, x.dtype))])
-
-
-def batch_backward(call: Call) -> Ledger:
-    """aten::native_batch_norm_backward(g, x, gamma, running.., saved.., train, eps, mask).
-
-    In evaluation dx is g * rstd * gamma alone: 2 an element, and the sums only for the parameters.
-    """
-    cudnn = call.op == "aten::cudnn_batch_norm_backward"
-    g, x = (arguments.tensor(call, i) for i in ((1, 0) if cudnn else (0, 1)))
-    training = True if cudnn else arguments.flag(call, 7)
-    places = (5, 6) if training else (3, 4)
-    statistics = [(f"statistic {n}", t) for n, i in enumerate(places)
-                  if (t := arguments.optional(call, i)) is not None]  # fmt: skip
-    gamma = arguments.optional(call, 2)
-    mask_at = None if cudnn else 9
-    return _backward(call, g, x, statistics, gamma, mask_at, _channels(call, x), training)
-
-
-def _backward(
+def backward(
     call: Call,
     g: Tensor,
     x: Tensor,
@@ -178,6 +126,7 @@ def _backward(
     parameters: int | None = None,
     through_statistics: bool = True,
 ) -> Ledger:
+    """dx, dgamma and dbeta as the mask at `mask_at` asks; without statistics dx is g * scale."""
     mask = (True,) * 3 if mask_at is None else arguments.flags(call, mask_at, 3)
     dx, dgamma, dbeta = mask[0], mask[1] and gamma is not None, mask[2] and gamma is not None
     scaled = gamma is not None and dx
@@ -188,7 +137,7 @@ def _backward(
     count = parameters or (gamma.numel if gamma else 0)
     kept = Tensor((count,), gamma.dtype if gamma else x.dtype)
     return ledger(
-        [_each(x, flop, "gradients")],
+        [each(x, flop, "gradients")],
         reads=[("grad", g), *([("x", x)] if through_statistics or dgamma else []), *statistics,
                *([("gamma", gamma)] if gamma and scaled else [])],
         writes=[*([("dx", Tensor(x.shape, x.dtype))] if dx else []),
@@ -197,21 +146,23 @@ def _backward(
     )  # fmt: skip
 
 
-def _forward(x: Tensor, flop: int, reads: Operands, writes: Operands) -> Ledger:
-    return ledger([_each(x, flop, "normalise")], reads=reads, writes=writes, conventions=(PER_ROW,))
+def forward(x: Tensor, flop: int, reads: Operands, writes: Operands) -> Ledger:
+    """`flop` an element of x."""
+    return ledger([each(x, flop, "normalise")], reads=reads, writes=writes, conventions=(PER_ROW,))
 
 
-def _each(x: Tensor, flop: int, why: str) -> Entry:
+def each(x: Tensor, flop: int, why: str) -> Entry:
+    """`flop` an element of x, on its vector pipe."""
     return Entry(vector_pipe(x.dtype), flop * x.numel, f"{why}: {flop} an element")
 
 
-def _affine(call: Call, x: Tensor, flop: int, *places: tuple[int, str]) -> tuple[Operands, int]:
+def affine(call: Call, x: Tensor, flop: int, *places: tuple[int, str]) -> tuple[Operands, int]:
     """Operands read and flop an element: one more for every parameter that is there."""
     found = [(what, t) for i, what in places if (t := arguments.optional(call, i)) is not None]
     return [("x", x), *found], flop + len(found)
 
 
-def _statistics(call: Call, reads: Operands, rows: int, count: int) -> Operands:
+def kept_statistics(call: Call, reads: Operands, rows: int, count: int) -> Operands:
     """What is kept for backward: as recorded, else fp32 on CUDA, the parameters' on CPU."""
     if len(call.outputs) > count:
         return [("statistics", Tensor(t.shape, t.dtype)) for t in call.outputs[1 : 1 + count]]
@@ -220,7 +171,8 @@ def _statistics(call: Call, reads: Operands, rows: int, count: int) -> Operands:
     return [("statistics", Tensor((rows,), dtype))] * count
 
 
-def _channels(call: Call, x: Tensor) -> int:
+def channels_of(call: Call, x: Tensor) -> int:
+    """The size of dimension 1."""
     if len(x.shape) < 2:
         raise Unaccountable(f"{call.op}: an input of shape {x.shape} has no channels")
     return x.shape[1]
@@ -239,11 +191,5 @@ RULES = (
     *named(rms_backward, "_fused_rms_norm_backward"),
     *named(group, "native_group_norm", "group_norm"),
     *named(group_backward, "native_group_norm_backward"),
-    *(Rule(f"aten::{name}", partial(batch, 5))
-      for name in ("native_batch_norm", "_native_batch_norm_legit", "batch_norm",
-                   "cudnn_batch_norm", "miopen_batch_norm")),
-    Rule("aten::_batch_norm_with_update", partial(batch, None)),
-    *named(instance, "instance_norm"),
-    *named(batch_backward, "native_batch_norm_backward", "cudnn_batch_norm_backward"),
 )  # fmt: skip
 FORMULAS = (layer_norm, rms_norm)

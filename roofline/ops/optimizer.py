@@ -9,7 +9,7 @@ from roofline.ops import arguments, reduce
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import Operands, ledger
 from roofline.ops.pointwise import in_place, out_of_place
-from roofline.ops.pointwise_table import IN_PLACE, TABLE, Pointwise
+from roofline.ops.pointwise_table import TABLE, Pointwise
 from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.work import Count, Entry, Ledger
 
@@ -17,7 +17,7 @@ FOREACH = {
     "add", "sub", "mul", "div", "addcmul", "addcdiv", "lerp", "sqrt", "rsqrt", "exp", "log",
     "neg", "abs", "reciprocal", "pow", "maximum", "minimum", "clamp_min", "clamp_max", "sign",
     "sigmoid", "tanh", "sin", "cos", "floor", "ceil", "round", "trunc", "erf", "erfc", "log1p",
-    "log2", "log10", "expm1",
+    "log2", "log10", "expm1", "acos", "asin", "atan", "cosh", "frac", "lgamma", "sinh", "tan",
 }  # fmt: skip
 
 
@@ -38,6 +38,23 @@ def foreach_norm(call: Call) -> Ledger:
             total, reduce.norm(Call("aten::norm", (x, call.arg(1, 2)), (), call.device))
         )
     return total
+
+
+def foreach_max(call: Call) -> Ledger:
+    """aten::_foreach_max(tensors): the largest element of each."""
+    total = ledger()
+    for x in arguments.tensors(call, 0):
+        total = _merged(total, reduce.maximum("max", Call("aten::max", (x,), (), call.device)))
+    return total
+
+
+def foreach_clone(call: Call) -> Ledger:
+    """aten::_foreach_clone(tensors): every tensor read once, and written anew."""
+    given = arguments.tensors(call, 0)
+    return ledger(
+        reads=[("the tensors", t) for t in given],
+        writes=[("the copies", Tensor(t.shape, t.dtype)) for t in given],
+    )
 
 
 def foreach_copy(call: Call) -> Ledger:
@@ -178,8 +195,10 @@ RULES = (
     *(Rule(f"aten::_foreach_{row.name}", partial(foreach, row, False))
       for row in TABLE if row.name in FOREACH),
     *(Rule(f"aten::_foreach_{row.name}_", partial(foreach, row, True))
-      for row in IN_PLACE if row.name in FOREACH),
+      for row in TABLE if row.name in FOREACH),
     *named(foreach_norm, "_foreach_norm"),
+    *named(foreach_max, "_foreach_max"),
+    *named(foreach_clone, "_foreach_clone"),
     *named(foreach_copy, "_foreach_copy_"),
     *named(foreach_zero, "_foreach_zero_"),
     Rule("aten::_fused_adamw_", partial(adam, True)),

@@ -107,6 +107,8 @@ TABLE = (
     Pointwise("isnan", 1, ONE, "bool"),
     Pointwise("isinf", 1, ONE, "bool"),
     Pointwise("isfinite", 1, ONE, "bool"),
+    Pointwise("isposinf", 1, ONE, "bool"),
+    Pointwise("isneginf", 1, ONE, "bool"),
     Pointwise("signbit", 1, ONE, "bool"),
     Pointwise("where", 3, NONE),
     Pointwise("masked_fill", 3, NONE, "first"),
@@ -192,9 +194,9 @@ TABLE = (
 
 # PyTorch has most of them in place too, under the same name with an underscore; not these.
 _ONLY_OUT_OF_PLACE = frozenset((
-    "rsub", "maximum", "minimum", "fmax", "fmin", "isnan", "isinf", "isfinite", "signbit", "where",
-    "angle", "complex", "polar", "prelu", "logaddexp", "logaddexp2", "hardshrink", "softshrink",
-    "softplus", "fake_quantize_per_tensor_affine",
+    "rsub", "maximum", "minimum", "fmax", "fmin", "isnan", "isinf", "isfinite", "isposinf",
+    "isneginf", "signbit", "where", "angle", "complex", "polar", "prelu", "logaddexp",
+    "logaddexp2", "hardshrink", "softshrink", "softplus", "fake_quantize_per_tensor_affine",
 ))  # fmt: skip
 IN_PLACE = tuple(
     row

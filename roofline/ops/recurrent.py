@@ -60,10 +60,11 @@ def layers(cell: Cell, call: Call) -> Ledger:
 
 
 def cudnn(call: Call) -> Ledger:
-    """aten::_cudnn_rnn(x, weights, stride, buffer, h, c, mode, hidden, ...); as `layers`."""
+    """aten::_cudnn_rnn(x, weights, stride, buffer, h, c, mode, ...), miopen_rnn; as `layers`."""
     x, weights = arguments.tensor(call, 0), arguments.tensors(call, 1)
-    states = [t for i in (4, 5) if (t := arguments.optional(call, i)) is not None]
-    return _layers(call, _mode(call, 6), x, states, weights)
+    first = 3 if call.op == "aten::miopen_rnn" else 4  # it has no buffer of weights
+    states = [t for i in (0, 1) if (t := arguments.optional(call, first + i)) is not None]
+    return _layers(call, _mode(call, first + 2), x, states, weights)
 
 
 def cudnn_backward(call: Call) -> Ledger:
@@ -244,6 +245,7 @@ RULES = (
     *(Rule(f"aten::{kind.name}", partial(layers, kind)) for kind in MODES),
     *(Rule(f"aten::{kind.name}_cell", partial(cell, kind)) for kind in MODES),
     Rule("aten::_cudnn_rnn", cudnn),
+    Rule("aten::miopen_rnn", cudnn),
     Rule("aten::_cudnn_rnn_backward", cudnn_backward),
     Rule("aten::mkldnn_rnn_layer", onednn),
     Rule("aten::mkldnn_rnn_layer_backward", onednn_backward),

@@ -207,6 +207,7 @@ _BACKWARD = {
     "_scaled_dot_product_efficient_attention_backward": Place(causal=11, mask=4, first=1),
     "_scaled_dot_product_cudnn_attention_backward": Place(causal=14, mask=8, first=1),
     "_scaled_dot_product_fused_attention_overrideable_backward": Place(13, 4, first=1),
+    "_cudnn_attention_backward": Place(causal=14, mask=8, lengths=9, first=1),
     "_flash_attention_backward": Place(causal=11, lengths=6, window=15, first=1, **_FLASH),
     "_efficient_attention_backward": Place(14, 4, True, lengths=6, first=1),
 }

@@ -55,6 +55,16 @@ def masked(call: Call) -> Ledger:
     )
 
 
+def masked_backward(call: Call) -> Ledger:
+    """aten::_masked_softmax_backward(g, y, mask, dim): the mask read as well, and 4 an element."""
+    g, y, mask = (arguments.tensor(call, i) for i in range(3))
+    return ledger(
+        _arithmetic(g, 4, 0, "gradient"),
+        reads=[("grad", g), ("y", y), ("mask", mask)],
+        writes=[("dx", Tensor(g.shape, g.dtype))],
+    )
+
+
 def backward(log: bool, call: Call) -> Ledger:
     """aten::_softmax_backward_data, _log_softmax_backward_data(g, y, dim, input_dtype).
 
@@ -89,6 +99,7 @@ RULES = (
     *(Rule(f"aten::{name}", forward)
       for name in ("_softmax", "_log_softmax", "softmax", "log_softmax", "_safe_softmax")),
     Rule("aten::_masked_softmax", masked),
+    Rule("aten::_masked_softmax_backward", masked_backward),
     Rule("aten::_softmax_backward_data", partial(backward, False)),
     Rule("aten::_log_softmax_backward_data", partial(backward, True)),
 )  # fmt: skip

@@ -42,6 +42,8 @@ PRODUCTS = [
     Row("addmm", (f(2, 5), A, B, 0.5, 2), 60 + 30, 124, 40),  # scale both, add
     Row("addmm_", (f(2, 5), A, B, 1, 1), 70, 124, 40),
     Row("addmm_", (f(2, 5), A, B, 0, 1), 60, 84, 40),
+    Row("_addmm_activation", (f(5), A, B, 1, 1, False), 60 + 20, 104, 40),  # bias, relu
+    Row("_addmm_activation", (f(5), A, B, 1, 1, True), 60 + 10 + 50, 104, 40),  # bias, gelu
     Row("baddbmm", (f(4, 2, 5), f(4, 2, 3), f(4, 3, 5), 1, 1), 240 + 40, 336 + 160, 160),
     Row("baddbmm_", (f(4, 2, 5), f(4, 2, 3), f(4, 3, 5), 1, 1), 280, 496, 160),
     # the batch is summed away: 4 products into one
@@ -191,6 +193,7 @@ ATTENTION = [
              None, flop=2 * CAUSAL),
     backward("_scaled_dot_product_fused_attention_overrideable_backward", Q, Q, Q, Q, None, (True,) * 4, Q, L, None, None, 4, 4,
              0.0, True, None, None, None, flop=2 * CAUSAL),
+    backward("_cudnn_attention_backward", Q, Q, Q, Q, Q, L, None, None, None, None, None, 4, 4, 0.0, True, None, flop=2 * CAUSAL),
     backward("_flash_attention_backward", *(h(1, 4, 2, 8),) * 5, L, None, None, 4, 4, 0.0, True, None, None, None, None, None,
              flop=2 * CAUSAL),
     backward("_efficient_attention_backward", *(h(1, 4, 2, 8),) * 4, None, h(1, 4, 2, 8), None, None, 4, 4, L, 0.0, None, None, 1,
@@ -217,6 +220,12 @@ CONVOLUTIONS = [
     Row("cudnn_convolution_transpose", (f(1, 2, 4, 4), f(2, 3, 3, 3), ZERO, ZERO, ONE, ONE, 1, False, False, True),
         1728, 128 + 216, 432),
     Row("cudnn_convolution_relu", (*CONV, ONE, ZERO, ONE, 1), 444 + 12, 356, 48),
+    Row("miopen_convolution_relu", (*CONV, ONE, ZERO, ONE, 1), 444 + 12, 356, 48),
+    # the result added to, and relu: 2 an output more
+    Row("cudnn_convolution_add_relu", (*CONV[:2], f(1, 3, 2, 2), 1, CONV[2], ONE, ZERO, ONE, 1), 444 + 24, 356 + 48, 48),
+    Row("miopen_convolution", (*CONV, ZERO, ONE, ONE, 1, False, False), 444, 356, 48),
+    Row("miopen_convolution_transpose", (f(1, 2, 4, 4), f(2, 3, 3, 3), f(3), ZERO, ZERO, ONE, ONE, 1, False, False), 1836, 356, 432),
+    Row("miopen_depthwise_convolution", (f(1, 2, 4, 4), f(2, 1, 3, 3), None, ZERO, ONE, ONE, 2, False, False), 144, 200, 32),
     Row("mkldnn_convolution", (*CONV, ZERO, ONE, ONE, 1), 444, 356, 48),
     *(Row(name, (*CONV[:2], (3, 3), CONV[2], ONE, ZERO), 444, 356, 48)
       for name in ("thnn_conv2d", "_slow_conv2d_forward")),
@@ -254,6 +263,7 @@ RECURRENT = [
     Row("rnn_relu_cell", (f(2, 3), f(2, 4), *PLAIN), 112 + 16 + 8, 200, 64),
     Row("mkldnn_rnn_layer", (X, *W, STATE, STATE, False, (), 2, 4, 1, True, False, False, True), LSTM, IN + 64 + WEIGHTS, 224,
         sfu=200),
+    Row("miopen_rnn", (X, W, 4, STATE, STATE, 2, 4, 1, False, 0.0, True, False, (), None), LSTM, IN + 64 + WEIGHTS, 224, sfu=200),
     Row("_cudnn_rnn", (X, W, 4, None, STATE, STATE, 2, 4, 0, 1, False, 0.0, True, False, (), None), LSTM, IN + 64 + WEIGHTS, 224,
         sfu=200),
     # products twice, bias sums 320, cells 22*40; reads y, dy too; writes dx, dW and the states' gradients

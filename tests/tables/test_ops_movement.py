@@ -26,7 +26,10 @@ COPIES = [
     Row("_to_copy", (X, 5), 0, 96, 48),  # ScalarType 5 is half
     Row("_to_copy", (X, None, None, None, None, False, None), 0, 96, 96),
     Row("copy_", (X, f(6)), 0, 24, 96),
-    Row("set_data", (X, X), 0, 96, 96),
+    *(Row(name, (X, X), 0, 96, 96) for name in ("copy", "set_data")),
+    # T 5 rows of 2, in two sequences padded to 4
+    Row("_jagged_to_padded_dense_forward", (f(5, 2), (i(3),), (4,), 0.0), 0, 40 + 24, 64),
+    Row("_padded_dense_to_jagged_forward", (f(2, 4, 2), (i(3),), 5), 0, 40 + 24, 40),
     Row("to", (X, "torch.float16", False, False, None), 0, 96, 48),
     # the output shares its input's storage, or not
     Row("to", (SAME, "fp32"), 0, 0, 0, outputs=(SAME,)),
@@ -34,6 +37,10 @@ COPIES = [
     Row("reshape", (SAME, (24,)), 0, 96, 96, outputs=(f(24, strides=(1,), storage=2),)),
     Row("reshape_as", (SAME, SAME), 0, 0, 0),  # contiguous: returned as it is
     Row("flatten", (SAME, 0, -1), 0, 0, 0),
+    # without a recorded result the strides decide: across memory no view spans two dimensions
+    Row("flatten", (f(6, 4, strides=(1, 6)), 0, -1), 0, 96, 96),
+    Row("reshape", (f(6, 4, strides=(1, 6)), (-1,)), 0, 96, 96),
+    Row("reshape", (f(6, 4, strides=(1, 6)), (2, 3, 4)), 0, 0, 0),
     Row("ravel", (SAME,), 0, 0, 0),
     Row("contiguous", (SAME,), 0, 0, 0),
     Row("contiguous", (f(6, 4, strides=(1, 6)),), 0, 96, 96),
@@ -63,7 +70,8 @@ COPIES = [
 CREATION = [
     *(Row(name, (X, 1.0), 0, 0, 96) for name in (
         "fill_", "zero_", "bernoulli_", "normal_", "uniform_", "random_", "exponential_",
-        "geometric_", "cauchy_", "log_normal_", "zeros_like", "ones_like", "rand_like", "randn_like")),
+        "geometric_", "cauchy_", "log_normal_", "zeros_like", "ones_like", "rand_like", "randn_like",
+        "fill", "uniform", "exponential", "geometric", "random", "log_normal", "cauchy", "normal_functional")),
     Row("full_like", (X, 1.0, "fp16"), 0, 0, 48),
     Row("_foreach_zero_", ((X, f(6)),), 0, 0, 120),
     *(Row(name, ((4, 6), None), 0, 0, 96) for name in ("zeros", "ones", "rand", "randn")),
@@ -78,7 +86,7 @@ CREATION = [
     Row("logspace", (0, 1, 5, 10.0, None, None, None, None), 10, 0, 20, sfu=5),
     Row("randperm", (5, 4, None, None, None), 0, 0, 40),
     *(Row(name, (8,), 24, 0, 32, sfu=8) for name in
-      ("hann_window", "hamming_window", "blackman_window", "bartlett_window")),
+      ("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")),
     Row("eye", (3, None, None, None, None), 0, 0, 36),
     Row("eye", (3, 2, None, None, None, None), 0, 0, 24),
     Row("tril_indices", (4, 6, 0), 0, 0, 2 * 10 * 8),
@@ -144,6 +152,10 @@ INDEXING = [
           96 + 24 + 384, 96) for name in ("_embedding_bag", "_embedding_bag_forward_only") for mode in (0, 1)),
     Row("_embedding_bag_backward", (f(3, 8), i(12), i(3), i(12), i(3), i(3), 100, False, 0, False, None, -1),
         96, 96 + 96 + 96, 3200),
+    Row("_embedding_bag_dense_backward", (f(3, 8), i(12), i(12), i(3), i(3), 100, False, 1, None, -1),
+        96 + 24, 96 + 96 + 96, 3200),
+    Row("_embedding_bag_per_sample_weights_backward", (f(3, 8), f(100, 8), i(12), i(3), i(12), 0, -1),
+        192, 96 + 192 + 384, 48),
     Row("embedding_renorm_", (f(100, 8), i(2), 1.0, 2.0), 48, 16 + 64, 64),
 ]  # fmt: skip
 
@@ -286,7 +298,8 @@ FOREACH = {
     "reciprocal": (1, 1, 0), "sign": (1, 1, 0), "floor": (1, 1, 0), "ceil": (1, 1, 0), "round": (1, 1, 0),
     "trunc": (1, 1, 0), "sigmoid": (1, 3, 1),
     **{name: (1, 0, 1) for name in ("sqrt", "rsqrt", "exp", "log", "tanh", "sin", "cos", "erf", "erfc",
-                                    "log1p", "log2", "log10", "expm1")},
+                                    "log1p", "log2", "log10", "expm1", "acos", "asin", "atan", "cosh", "lgamma", "sinh", "tan")},
+    "frac": (1, 1, 0),
 }  # fmt: skip
 OPTIMIZERS = [
     *(Row(f"_foreach_{name}", (P,) * n, 15 * flop, 60 * n, 60, 15 * sfu) for name, (n, flop, sfu) in FOREACH.items()),
@@ -297,6 +310,7 @@ OPTIMIZERS = [
     Row("_foreach_mul_", (P, f()), 15, 60, 60),
     Row("_foreach_addcdiv_", (P, P, P, (0.1, 0.2)), 45, 180, 60),
     Row("_foreach_copy_", (P, P), 0, 60, 60),
+    Row("_foreach_clone", (P, None), 0, 60, 60),
     # decay 1, m 3, v 4, p 5 = 13 and a root; reads p g m v, writes p m v
     Row("_fused_adamw_", ADAM, 15 * 13, 240, 180, 15),
     Row("_fused_adam_", ADAM, 15 * 14, 240, 180, 15),  # decay is added to g: 2

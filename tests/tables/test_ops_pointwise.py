@@ -69,7 +69,8 @@ COSTS = {
 TO_BOOL = {
     **{n: (2, 1, 0) for n in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
                               "logical_xor")},
-    **{n: (1, 1, 0) for n in ("isnan", "isinf", "isfinite", "signbit", "logical_not")},
+    **{n: (1, 1, 0) for n in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit",
+                              "logical_not")},
 }  # fmt: skip
 BITS = {
     **{n: (2, 1, 0) for n in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",

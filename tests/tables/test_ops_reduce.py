@@ -2,6 +2,7 @@
 
 import pytest
 
+from roofline.call import Tensor
 from tests.tables.ops_golden import Row, b, check, f, h, i
 
 X = f(4, 6)  # 24 elements, 96 B
@@ -43,6 +44,7 @@ REDUCTIONS = [
     Row("linalg_vector_norm", (X, 1, None, False, None), 48, 96, 4),
     Row("linalg_vector_norm", (X, "inf", None, False, None), 48, 96, 4),
     Row("linalg_vector_norm", (X, 3, None, False, None), 48, 96, 4, sfu=24 + 1),
+    Row("_foreach_max", ((X, f(5)),), 29, 96 + 20, 8),
     Row("_foreach_norm", ((X, f(5)), 2, None), 48 + 10, 96 + 20, 8, sfu=2),
     Row("trace", (X,), 4, 16, 4),
     Row("equal", (X, X), 24, 192, 0),
@@ -69,6 +71,7 @@ SOFTMAX = [
     Row("_softmax", (h(4, 6), 1, True), 96, 48, 96, sfu=24),  # half to float
     Row("softmax", (h(4, 6), 1, "fp32"), 96, 48, 96, sfu=24),
     Row("_masked_softmax", (X, b(4, 6), 1, 0), 96, 96 + 24, 96, sfu=24),
+    Row("_masked_softmax_backward", (X, X, b(4, 6), 1), 96, 192 + 24, 96),
     # y (g - sum g y): 4
     Row("_softmax_backward_data", (X, X, 1, "fp32"), 96, 192, 96),
     # g - exp(y) sum g: 3 and exp
@@ -106,6 +109,18 @@ NORMS = [
       for name in ("native_batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm",
                    "miopen_batch_norm")),
     Row("_batch_norm_with_update", (f(1, 4, 6), f(4), f(4), f(4), f(4), 0.1, 1e-5), 192, 160, 160),
+    Row("_native_batch_norm_legit_no_training", (f(1, 4, 6), f(4), f(4), f(4), f(4), 0.1, 1e-5), 96, 96 + 64, 96),
+    # shared by devices: 4 for the statistics, 4 to normalise, 4 for the sums, 5 to apply them
+    Row("batch_norm_stats", (f(1, 4, 6), 1e-5), 96, 96, 32),
+    *(Row(name, (f(1, 4, 6), f(2, 4), f(2, 4), f(4), f(4), 0.1, 1e-5, f(2)), 64, 64 + 32, 32 + 32)
+      for name in ("batch_norm_gather_stats", "batch_norm_gather_stats_with_counts")),
+    Row("batch_norm_elemt", (f(1, 4, 6), f(4), f(4), f(4), f(4), 1e-5), 96, 96 + 64, 96),
+    Row("batch_norm_backward_reduce", (f(1, 4, 6), f(1, 4, 6), f(4), f(4), f(4), True, True, True), 96, 192 + 32, 64),
+    Row("batch_norm_backward_elemt", (f(1, 4, 6), f(1, 4, 6), f(4), f(4), f(4), f(4), f(4), Tensor((2,), "int32")),
+        120, 192 + 80 + 8, 96),
+    # square, add, scale; sum 2, gradient 3
+    Row("_weight_norm_interface", (X, f(4, 1), 0), 72, 96 + 16, 96 + 16),
+    Row("_weight_norm_interface_backward", (X, X, f(4, 1), f(4, 1), 0), 120, 192 + 32, 96 + 16),
     Row("_native_batch_norm_legit", (f(1, 4, 6), f(4), f(4), True, 0.1, 1e-5), 192, 128, 96 + 32),
     Row("batch_norm", (f(1, 4, 6), f(4), f(4), f(4), f(4), True, 0.1, 1e-5, True), 192, 160, 96 + 32),
     # evaluation: subtract, scale, gamma, beta
@@ -115,8 +130,10 @@ NORMS = [
         (True, True, True)), 312, 192 + 32 + 16, 96 + 32),
     Row("native_batch_norm_backward", (f(1, 4, 6), f(1, 4, 6), f(4), f(4), f(4), None, None, False, 1e-5,
         (True, True, True)), 168, 192 + 32 + 16, 96 + 32),
-    Row("cudnn_batch_norm_backward", (f(1, 4, 6), f(1, 4, 6), f(4), f(4), f(4), f(4), f(4), 1e-5, None),
-        312, 192 + 32 + 16, 96 + 32),
+    *(Row(name, (f(1, 4, 6), f(1, 4, 6), f(4), f(4), f(4), f(4), f(4), 1e-5, None), 312, 192 + 32 + 16, 96 + 32)
+      for name in ("cudnn_batch_norm_backward", "miopen_batch_norm_backward")),
+    Row("batch_norm_backward", (f(1, 4, 6), f(1, 4, 6), f(4), f(4), f(4), f(4), f(4), True, 1e-5, (True,) * 3, None),
+        312, 240, 128),
 ]  # fmt: skip
 
 T = i(4)  # targets, 32 B
