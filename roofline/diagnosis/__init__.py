@@ -6,6 +6,7 @@ doubt it silences the advice on the whole program too.
 
 from collections.abc import Callable, Iterator
 
+from roofline.diagnosis.clocks import other_clock
 from roofline.diagnosis.compute import far_below, padding
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
@@ -15,7 +16,7 @@ from roofline.diagnosis.sanity import above_the_roof, incomplete_ledger
 from roofline.program import Program
 
 Rule = Callable[[Program], Iterator[Finding]]
-SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger)
+SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger, other_clock)
 ADVICE: tuple[Rule, ...] = (
     excess_passes,
     overhead_bound,

@@ -1,0 +1,68 @@
+"""RF003: kernels and ceilings that were measured at different clocks."""
+
+from collections.abc import Iterator
+
+from roofline.device import L1, L2, SHARED
+from roofline.diagnosis.rule import Finding
+from roofline.program import Item, Program
+
+APART = 0.03  # of the ceiling's clock: more than clocks wander within one measurement
+_ON_CLOCK = (L1, L2, SHARED)  # boundaries whose speed goes with the compute clock, as pipes' does
+SHOWN = 6
+
+
+def other_clock(program: Program) -> Iterator[Finding]:
+    """RF003: a kernel ran at another clock than the ceiling above it, so their ratio says both.
+
+    Only for what the compute clock drives; device memory has a clock of its own.  Needs the clock
+    of the kernel, which a profiler records, and of the ceiling, which `roofline measure` does.
+    """
+    found = [
+        (item, here, there)
+        for item in program.by("call")
+        if (clocks := _clocks(item, program)) is not None
+        for here, there in [clocks]
+        if abs(here / there - 1) > APART
+    ]
+    if not found:
+        return
+    found.sort(key=lambda row: row[0].measured_s or 0.0, reverse=True)
+    worst, here, there = found[0]
+    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    yield Finding(
+        code="RF003",
+        item="",
+        claim=(
+            f"{worst.name}{others} ran at {here / 1e6:.0f} MHz and the ceiling above it was "
+            f"measured at {there / 1e6:.0f} MHz: "
+            f"{abs(here / there - 1):.0%} apart by the clock alone"
+        ),
+        evidence=tuple(_line(*row) for row in found[:SHOWN]),
+        next_step=(
+            "read fractions at equal clocks; profile without locking clocks "
+            "(--clock-control none), or measure the device in the state the program runs in"
+        ),
+        wrong_if="the clock that the profiler states is not that of the kernel itself",
+    )
+
+
+def _clocks(item: Item, program: Program) -> tuple[float, float] | None:
+    """Clock of the kernel and of the ceiling that binds it [Hz], where both are known."""
+    binding = item.binding
+    reading = program.facts.get(item.signatures[0], {}).get("sm_clock")
+    if binding is None or reading is None or not binding.ceiling.clock_hz:
+        return None
+    resource = binding.ceiling.resource
+    if not (resource.is_pipe or resource in _ON_CLOCK):
+        return None
+    return reading.value, binding.ceiling.clock_hz
+
+
+def _line(item: Item, here: float, there: float) -> str:
+    fraction = item.roof_fraction
+    at_equal = (
+        ""
+        if fraction is None
+        else (f": {fraction:.0%} of the roof, {fraction * there / here:.0%} at equal clocks")
+    )
+    return f"{item.name}: {here / 1e6:.0f} MHz against {there / 1e6:.0f} MHz{at_equal}"
