@@ -4,13 +4,14 @@
 
 A small transformer block, forward and backward, runs on one thread under: nothing, a null
 dispatch mode, the recorder (its signatures known), and PyTorch's FlopCounterMode.  The four take
-turns, so that a change of the machine's mood meets all of them; medians over the rounds.
+turns, so that a change of the machine's mood meets all of them; medians of processor time over the
+rounds.
 """
 
 import argparse
 from contextlib import nullcontext
 from statistics import median
-from time import perf_counter
+from time import thread_time
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -53,11 +54,11 @@ def block():
 
 
 def seconds(step, repeats):
-    """Wall time of one step, mean of `repeats`."""
-    start = perf_counter()
+    """Processor time of one step on this thread, mean of `repeats`: others may hold it up."""
+    start = thread_time()
     for _ in range(repeats):
         step()
-    return (perf_counter() - start) / repeats
+    return (thread_time() - start) / repeats
 
 
 def measure(step, rounds, repeats=20):

@@ -95,7 +95,7 @@ def _compare(work: Callable[[], object]) -> _Compared:
     calls = len(columns) / len(within.wall)
     bare = median(without.wall)
     extra = median(within.wall) - bare - median(within.kept)
-    return _Compared(bare, median(columns.duration), extra / calls)
+    return _Compared(bare, median(columns.duration.tolist()), extra / calls)
 
 
 class _Samples:

@@ -1,19 +1,25 @@
-"""The recorded events, a column each, so that a million of them stay small and quick to add."""
+"""The recorded events, packed so that a million of them stay small and quick to add."""
 
 from array import array
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from roofline.runfile import arrow_schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 PHASES = ("forward", "backward", "optimizer", "other")
 FORWARD, BACKWARD, OPTIMIZER, OTHER = range(4)
 OP, REGION, KERNEL, MEMCPY = range(4)
 _KINDS = ("op", "region", "kernel", "memcpy")
-_NO_FAULTS = -1
+NO_FAULTS = -1  # not counted
+
+# One row of an event; the last two say how many storages it read and wrote.
+_SIGNATURE, _CONTEXT, _START, _DURATION, _FAULTS, _READS, _WRITES = range(7)
+_WIDTH = 7
+# What a context is made of.
+_KIND, _PHASE, _MODULE, _THREAD = range(4)
 
 
 class Names:
@@ -36,102 +42,105 @@ class Columns:
     """Events in the order they ended.  Times are nanoseconds of `time.perf_counter_ns`."""
 
     def __init__(self) -> None:
-        self.signature = array("i")
-        self.kind = array("b")
-        self.start = array("q")
-        self.duration = array("q")
-        self.phase = array("b")
-        self.module = array("i")
-        self.thread = array("i")
-        self.faults = array("i")
-        self.reads = array("q")
-        self.reads_end = array("q", [0])
-        self.writes = array("q")
-        self.writes_end = array("q", [0])
-        self.launched: dict[int, tuple[int, int | None]] = {}  # row -> stream, row that launched it
         self.modules = Names("")
         self.threads = Names("")
+        self.launched: dict[int, tuple[int, int | None]] = {}  # row -> stream, row that launched it
+        self._rows = array("q")
+        self._storages = array("q")  # of every event in turn: those it read, those it wrote
+        self._contexts: dict[tuple[int, int, int, int], int] = {}
 
     def __len__(self) -> int:
-        return len(self.signature)
+        return len(self._rows) // _WIDTH
 
     def add(
         self,
         signature: int,
         start: int,
         duration: int,
-        *,
-        phase: int,
-        module: int,
-        thread: int = 0,
-        faults: int | None = None,
-        kind: int = OP,
-        reads: Iterable[int] = (),
-        writes: Iterable[int] = (),
+        context: tuple[int, int, int, int],
+        faults: int = NO_FAULTS,
+        reads: Sequence[int] = (),
+        writes: Sequence[int] = (),
     ) -> None:
-        """Append one event."""
-        self.signature.append(signature)
-        self.kind.append(kind)
-        self.start.append(start)
-        self.duration.append(duration)
-        self.phase.append(phase)
-        self.module.append(module)
-        self.thread.append(thread)
-        self.faults.append(_NO_FAULTS if faults is None else faults)
-        self.reads.extend(reads)
-        self.reads_end.append(len(self.reads))
-        self.writes.extend(writes)
-        self.writes_end.append(len(self.writes))
+        """Append one event; `context` is its kind, phase, and numbers of its module and thread."""
+        where = self._contexts.setdefault(context, len(self._contexts))
+        self._rows.extend((signature, where, start, duration, faults, len(reads), len(writes)))
+        self._storages.extend(reads)
+        self._storages.extend(writes)
 
-    def table(self, *, steps: Any, origin: int) -> "pa.Table":
+    @property
+    def signature(self) -> np.ndarray:
+        """Index of the signature of each event."""
+        return self._column(_SIGNATURE)
+
+    @property
+    def start(self) -> np.ndarray:
+        """When each event began."""
+        return self._column(_START)
+
+    @property
+    def duration(self) -> np.ndarray:
+        """How long each event took."""
+        return self._column(_DURATION)
+
+    @property
+    def phase(self) -> np.ndarray:
+        """The phase of each event, as an index into PHASES."""
+        return self._context(_PHASE)
+
+    @property
+    def module(self) -> np.ndarray:
+        """The number of each event's module."""
+        return self._context(_MODULE)
+
+    def table(self, *, steps: np.ndarray, origin: int) -> pa.Table:
         """The events of a run: `steps` is the step of each, times count from `origin`."""
-        import numpy as np
-        import pyarrow as pa
-
-        count = len(self)
-        streams: list[int | None] = [None] * count
-        parents: list[int | None] = [None] * count
+        streams: list[int | None] = [None] * len(self)
+        parents: list[int | None] = [None] * len(self)
         for row, (stream, parent) in self.launched.items():
             streams[row], parents[row] = stream, parent
-        faults = np.frombuffer(self.faults, dtype=np.intc).astype(np.int64)
+        faults = self._column(_FAULTS)
+        reads, writes = self._storage_lists()
+        schema = arrow_schema()
         columns = {
-            "signature": _numbers(self.signature, np.intc, pa.int32()),
-            "kind": _text(self.kind, np.int8, _KINDS),
-            "step": pa.array(steps, pa.int32()),
-            "start_ns": pa.array(np.frombuffer(self.start, dtype=np.int64) - origin),
-            "duration_ns": _numbers(self.duration, np.int64, pa.int64()),
-            "phase": _text(self.phase, np.int8, PHASES),
-            "module": _text(self.module, np.intc, self.modules.names),
-            "thread": _text(self.thread, np.intc, self.threads.names),
-            "stream": pa.array(streams, pa.int64()),
-            "parent": pa.array(parents, pa.int64()),
-            "page_faults": pa.array(faults, pa.int64(), mask=faults == _NO_FAULTS),
-            "reads": _lists(self.reads, self.reads_end),
-            "writes": _lists(self.writes, self.writes_end),
-            "counters": pa.array([[]] * count, arrow_schema().field("counters").type),
+            "signature": self.signature,
+            "kind": _text(self._context(_KIND), _KINDS),
+            "step": steps,
+            "start_ns": self.start - origin,
+            "duration_ns": self.duration,
+            "phase": _text(self.phase, PHASES),
+            "module": _text(self.module, self.modules.names),
+            "thread": _text(self._context(_THREAD), self.threads.names),
+            "stream": streams,
+            "parent": parents,
+            "page_faults": pa.array(faults, mask=faults == NO_FAULTS),
+            "reads": reads,
+            "writes": writes,
+            "counters": [[]] * len(self),
         }
-        return pa.table(columns, schema=arrow_schema())
+        return pa.table(columns, schema=schema)
+
+    def _column(self, index: int) -> np.ndarray:
+        # A copy: an array that somebody looks into cannot grow.
+        rows = np.frombuffer(self._rows, dtype=np.int64).reshape(-1, _WIDTH)
+        return rows[:, index].copy()
+
+    def _context(self, part: int) -> np.ndarray:
+        parts = np.array([context[part] for context in self._contexts], dtype=np.int64)
+        return parts.take(self._column(_CONTEXT))
+
+    def _storage_lists(self) -> tuple[pa.Array, pa.Array]:
+        counts = np.stack([self._column(_READS), self._column(_WRITES)], axis=1)
+        storages = np.frombuffer(self._storages, dtype=np.int64).copy()
+        written = np.repeat(np.tile([False, True], len(self)), counts.ravel())
+        return tuple(
+            pa.ListArray.from_arrays(
+                np.r_[0, counts[:, part].cumsum()].astype(np.int32), storages[written == part]
+            )
+            for part in (0, 1)
+        )
 
 
-def _numbers(column: Any, kind: Any, to: Any) -> "pa.Array":
-    import numpy as np
-    import pyarrow as pa
-
-    return pa.array(np.frombuffer(column, dtype=kind), to)
-
-
-def _text(column: Any, kind: Any, names: Any) -> "pa.Array":
-    import numpy as np
-    import pyarrow as pa
-
-    indices = pa.array(np.frombuffer(column, dtype=kind).astype(np.int32))
+def _text(numbers: np.ndarray, names: Sequence[str]) -> Any:
+    indices = pa.array(numbers.astype(np.int32))
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
-
-
-def _lists(column: Any, ends: Any) -> "pa.Array":
-    import numpy as np
-    import pyarrow as pa
-
-    values = pa.array(np.frombuffer(column, dtype=np.int64))
-    offsets = pa.array(np.frombuffer(ends, dtype=np.int64).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, values)

@@ -124,8 +124,8 @@ def parents(kernels: Sequence[Kernel], columns: Columns) -> list[tuple[int | Non
 
     What was launched while no recorded row ran (a kernel called directly) has no parent.
     """
-    starts = np.frombuffer(columns.start, dtype=np.int64)
-    ends = starts + np.frombuffer(columns.duration, dtype=np.int64)
+    starts = columns.start
+    ends = starts + columns.duration
     order = np.argsort(starts, kind="stable")
     ordered = starts[order]
     found: list[tuple[int | None, bool]] = []

@@ -1,9 +1,9 @@
 """Sees every operator below autograd, times it, and folds equal calls."""
 
-import resource
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from resource import RUSAGE_SELF, getrusage
 from time import perf_counter_ns
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import (
 )
 
 from roofline.capture.book import Book
-from roofline.capture.columns import BACKWARD, FORWARD, OP, OPTIMIZER, OTHER, Columns
+from roofline.capture.columns import BACKWARD, FORWARD, NO_FAULTS, OP, OPTIMIZER, OTHER, Columns
 from roofline.capture.frames import leave_alone
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
@@ -123,11 +123,17 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
                     self._on_device()
         except (Opaque, TypeError):
             signature = self._named(operator, [*args, *kwargs.values()])
-        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        start = perf_counter_ns()
-        result = func(*args, **kwargs)
-        end = perf_counter_ns()
-        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
+        if operator.is_view:  # touches no memory
+            start = perf_counter_ns()
+            result = func(*args, **kwargs)
+            end = perf_counter_ns()
+            faults = NO_FAULTS
+        else:
+            before = getrusage(RUSAGE_SELF).ru_minflt
+            start = perf_counter_ns()
+            result = func(*args, **kwargs)
+            end = perf_counter_ns()
+            faults = getrusage(RUSAGE_SELF).ru_minflt - before
         made = [result] if isinstance(result, torch.Tensor) else _listed(result)
         if made and type(made[0]) is FakeTensor:
             return result  # made without computing
@@ -211,18 +217,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             phase = FORWARD
         else:
             phase = OPTIMIZER if self.optimizing else OTHER
-        self._columns.add(
-            signature,
-            start,
-            duration,
-            phase=phase,
-            module=module,
-            thread=self._thread(),
-            faults=faults,
-            kind=kind,
-            reads=reads,
-            writes=self.numbers(made),
-        )
+        context = (kind, phase, module, self._thread())
+        self._columns.add(signature, start, duration, context, faults, reads, self.numbers(made))
 
     def numbers(self, some: Sequence[Any]) -> list[int]:
         """The numbers of some tensors' storages."""

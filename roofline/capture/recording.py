@@ -162,7 +162,7 @@ class Recording:
             total=self._stopped or self._now(),
             device_end=max((k.start + k.duration for k in self._kernels.kernels), default=0),
             around=calibrate().around,
-            around_backward=around_backward() if BACKWARD in self._columns.phase else 0.0,
+            around_backward=around_backward() if (self._columns.phase == BACKWARD).any() else 0.0,
         )
         division = cut(recorded, self._warmup)
         steps = np.concatenate([division.of_event, self._add_kernels(division.of_event)])
@@ -183,20 +183,19 @@ class Recording:
     def _add_kernels(self, of_event: np.ndarray) -> np.ndarray:
         """Put the kernels behind the operators that launched them; return their steps."""
         columns, kernels = self._columns, self._kernels.kernels
+        launching = parents(kernels, columns)
+        phases, modules = columns.phase, columns.module
         steps = []
         signatures: dict[str, int] = {}
-        for kernel, (row, inside) in zip(kernels, parents(kernels, columns), strict=True):
+        for kernel, (row, inside) in zip(kernels, launching, strict=True):
             if kernel.name not in signatures:
                 signatures[kernel.name] = self._book.add(Signature(name=kernel.name))
+            phase, module = OTHER, 0
+            if row is not None and inside:
+                phase, module = int(phases[row]), int(modules[row])
             columns.launched[len(columns)] = (kernel.stream, row if inside else None)
-            columns.add(
-                signatures[kernel.name],
-                kernel.start,
-                kernel.duration,
-                phase=OTHER if row is None or not inside else columns.phase[row],
-                module=0 if row is None or not inside else columns.module[row],
-                kind=kind(kernel),
-            )
+            context = (kind(kernel), phase, module, 0)
+            columns.add(signatures[kernel.name], kernel.start, kernel.duration, context)
             steps.append(OUTSIDE if row is None else int(of_event[row]))
         return np.array(steps, dtype=np.int32)
 

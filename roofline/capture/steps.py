@@ -81,7 +81,7 @@ def cut(recorded: Recorded, warmup: int | None) -> Cut:
 
 
 def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
-    starts = np.frombuffer(recorded.columns.start, dtype=np.int64)
+    starts = recorded.columns.start
     times = np.array([end.time for end in ends], dtype=np.int64)
     of_event = np.searchsorted(times, starts, side="right").astype(np.int32)
     of_event[of_event == len(ends)] = OUTSIDE
@@ -98,9 +98,9 @@ def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
 
 
 def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
-    starts = np.frombuffer(recorded.columns.start, dtype=np.int64)
-    durations = np.frombuffer(recorded.columns.duration, dtype=np.int64)
-    cold = _first_calls(np.frombuffer(recorded.columns.signature, dtype=np.intc), warmup)
+    starts = recorded.columns.start
+    durations = recorded.columns.duration
+    cold = _first_calls(recorded.columns.signature, warmup)
     finish = end.time if end.asked else max(int((starts + durations).max()), recorded.device_end)
     of_event = np.where(starts > finish, OUTSIDE, ~cold).astype(np.int32)
     (cold_ns, busy), (_, around) = _sums(recorded, of_event, 2)
@@ -122,8 +122,8 @@ def _sums(recorded: Recorded, of_event: np.ndarray, steps: int) -> tuple[list[in
     """For each step: time in its events, and what its events cost around them (estimated)."""
     columns = recorded.columns
     inside = of_event != OUTSIDE
-    durations = np.frombuffer(columns.duration, dtype=np.int64)[inside]
-    backward = np.frombuffer(columns.phase, dtype=np.int8)[inside] == BACKWARD
+    durations = columns.duration[inside]
+    backward = columns.phase[inside] == BACKWARD
     cost = np.where(backward, recorded.around_backward, recorded.around)
     busy = np.bincount(of_event[inside], weights=durations, minlength=steps)
     around = np.bincount(of_event[inside], weights=cost, minlength=steps)
@@ -152,7 +152,7 @@ def _after(columns: Columns, of_event: np.ndarray) -> tuple[Gap, ...]:
     outside = of_event == OUTSIDE
     if not outside.any():
         return ()
-    durations = np.frombuffer(columns.duration, dtype=np.int64)
+    durations = columns.duration
     gap = Gap(
         name="after the last step",
         what="what the program did after its last step belongs to no step",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from torch.autograd import DeviceType
 
-from roofline.capture.columns import KERNEL, MEMCPY, OTHER, Columns
+from roofline.capture.columns import KERNEL, MEMCPY, OP, OTHER, Columns
 from roofline.capture.kernels import Clock, Kernel, kind, parents, read
 
 
@@ -67,7 +67,7 @@ def test_a_kernel_has_the_time_of_its_launch():
 def test_a_kernel_belongs_to_the_row_during_which_it_was_launched():
     columns = Columns()
     for start, duration in ((100, 50), (200, 50)):
-        columns.add(0, start, duration, phase=OTHER, module=0)
+        columns.add(0, start, duration, (OP, OTHER, 0, 0))
 
     def launched(moment):
         kernel = Kernel(name="k", start=900, duration=1, stream=0, launched=moment)
