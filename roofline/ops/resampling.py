@@ -138,7 +138,7 @@ def col2im(call: Call) -> Ledger:
     x, size, kernel = arguments.tensor(call, 0), _pair(call, 1), product(_pair(call, 2))
     if len(x.shape) not in (2, 3) or x.shape[-2] % max(1, kernel):
         raise Unaccountable(f"{call.op}: columns of shape {x.shape}")
-    shape = (*x.shape[:-2], x.shape[-2] // kernel, *size)
+    shape = (*x.shape[:-2], x.shape[-2] // max(1, kernel), *size)
     return ledger(
         [Entry(vector_pipe(x.dtype), x.numel, "add an element to its place")],
         reads=[("the columns", x)],
