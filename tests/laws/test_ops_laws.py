@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,9 @@ from roofline.ops.hardware import sectors
 from roofline.ops.memory import region, shares
 from roofline.ops.shapes import below
 from roofline.work import Exactness, Ledger
+from tests.tables import test_ops_matmul, test_ops_movement, test_ops_pointwise, test_ops_reduce
+
+TABLES = (test_ops_matmul, test_ops_movement, test_ops_pointwise, test_ops_reduce)
 
 FREE = {rule.op for rule in free.RULES}
 NAMES = sorted({rule.op for rule in ops.RULES})
@@ -51,6 +55,59 @@ def test_whatever_the_arguments_there_is_a_ledger(device, op, args):
         assert ledger.conventions[0].startswith("not accounted for: ")
     else:
         assert ledger.footprint is not None
+
+
+def mutated(rng, call):
+    """A golden call with some of its arguments replaced, cut short, or given strange results."""
+
+    def tensor():
+        shape = tuple(rng.randint(0, 4) for _ in range(rng.choice((0, 1, 2, 2, 3, 4, 5))))
+        return Tensor(shape, rng.choice(("fp32", "fp16", "int64", "bool", "fp4", "complex64")))
+
+    def number():
+        return rng.choice(
+            (None, True, False, 0, 1, 2, 3, -1, -2, 0.5, "", "mean", "tanh", "inf", 100)
+        )
+
+    def argument():
+        kind = rng.random()
+        if kind < 0.6:
+            return tensor() if kind < 0.35 else number()
+        many = rng.randint(0, 4)
+        return tuple(tensor() if kind < 0.75 else rng.randint(-2, 4) for _ in range(many))
+
+    args = list(call.args)
+    for _ in range(rng.randint(1, 3)):
+        if args:
+            args[rng.randrange(len(args))] = argument()
+    if rng.random() < 0.2:
+        args = args[: rng.randint(0, len(args))]
+    results = tuple(tensor() for _ in range(rng.choice((0, 0, 1, 2))))
+    return Call(call.op, tuple(args), results, rng.choice(("cpu", "cuda")))
+
+
+def accounted(seed, cases):
+    """Every case has a ledger; the message of a failure shows the call."""
+    rng = random.Random(seed)
+    golden = [row.call for table in TABLES for row in table.ROWS]
+    for _ in range(cases):
+        call = mutated(rng, rng.choice(golden))
+        ledger = ops.account(call)
+        ops.executed(call)
+        assert bool(ledger.unaccounted) == bool(ledger.footprint is None), call
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_golden_calls_spoilt_at_random_have_a_ledger(seed):
+    """Near misses reach further into a rule than arguments drawn blindly."""
+    accounted(seed, 5_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_golden_calls_spoilt_at_random_have_a_ledger_long(seed):
+    """The same, on many more."""
+    accounted(seed, 50_000)
 
 
 @pytest.mark.parametrize("op", [name for name in NAMES if name not in FREE])
