@@ -8,6 +8,7 @@ from time import perf_counter_ns
 
 import torch
 from torch.nn import functional
+from torch.utils._python_dispatch import _disable_current_modes
 
 from roofline.capture.book import Book
 from roofline.capture.columns import Columns
@@ -84,6 +85,9 @@ class _Compared:
 
 
 def _compare(work: Callable[[], object]) -> _Compared:
+    if torch._C._len_torch_dispatch_stack():  # another recorder's mode, say
+        with _disable_current_modes():
+            return _compare(work)
     columns = Columns()
     mode = Mode(columns, Book(), Modules(columns.modules))
     without, within = _Samples(), _Samples()

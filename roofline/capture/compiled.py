@@ -6,6 +6,7 @@ what the backend gave back.  What Dynamo leaves to Python between graphs runs, a
 operator by operator.
 """
 
+import os
 import resource
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
@@ -19,6 +20,7 @@ from roofline.capture.columns import REGION
 from roofline.capture.graph import Graph
 from roofline.capture.imports import WhenImported
 from roofline.capture.mode import Mode
+from roofline.capture.modules import Modules
 from roofline.capture.signature import tensors
 from roofline.runfile import Gap, Signature
 
@@ -28,14 +30,16 @@ _COMPILERS = {
     "inference_compiler": "forward",
     "bw_compiler": "backward",
 }
+_TORCH = os.path.dirname(torch.__file__) + os.sep
 _INDUCTOR = "CompiledFxGraph"  # the class of what inductor makes of a graph
 
 
 class Regions:
     """Watches torch.compile for one recording."""
 
-    def __init__(self, mode: Mode, book: Book):
+    def __init__(self, mode: Mode, book: Book, modules: Modules):
         self._mode = mode
+        self._modules = modules
         self._book = book
         self._undo: list[Callable[[], None]] = []
         self._function = "a function"  # whose graph is being compiled
@@ -118,7 +122,10 @@ class Regions:
         original = module.OutputGraph.call_user_compiler
 
         def call_user_compiler(output: Any, graph: Any, *rest: Any) -> Any:
-            self._function = output.root_tx.f_code.co_qualname
+            code = output.root_tx.f_code
+            # PyTorch's own wrappers say nothing; what they wrap is the running module.
+            wrapper = code.co_filename.startswith(_TORCH)
+            self._function = (wrapper and self._modules.path) or code.co_qualname
             self._graphs += 1
             before, start = self._taken_apart, perf_counter_ns()
             try:

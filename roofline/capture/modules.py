@@ -39,6 +39,11 @@ class Modules:
         self._path_from: list[int] = [0]
         self._original: Callable[..., Any] | None = None
 
+    @property
+    def path(self) -> str:
+        """The running module; "" is none."""
+        return self._stack[-1][1] if self._stack else ""
+
     def install(self) -> None:
         """Begin to follow module calls."""
         original = self._original = torch.nn.Module._call_impl

@@ -58,7 +58,7 @@ class Recording:
         self._modules = Modules(self._columns.modules)
         self._kernels = Kernels()
         self._mode = Mode(self._columns, self._book, self._modules, self._kernels.start)
-        self._regions = Regions(self._mode, self._book)
+        self._regions = Regions(self._mode, self._book, self._modules)
         self._elsewhere = Elsewhere()
         self._ends: list[End] = []
         self._hooks: list[Any] = []

@@ -63,6 +63,13 @@ def test_forward_and_backward_are_regions_in_their_module():
     assert run.result.gaps == ()
 
 
+def test_a_module_of_pytorch_s_own_gives_its_name_to_its_region():
+    model = torch.compile(nn.Linear(4, 4), backend="aot_eager")
+    with profile() as run, torch.no_grad():
+        model(torch.ones(2, 4))
+    assert regions(run.result) == [("compiled Linear #1 (forward)", "forward", "Linear")]
+
+
 def test_a_region_needs_the_arithmetic_of_its_operators_and_the_bytes_of_its_ends():
     model = torch.compile(Net(), backend="aot_eager")
     with profile() as run, torch.no_grad():

@@ -224,6 +224,7 @@ def weight_norm_and_parametrization():
     return tuple(layer(torch.ones(1, 4)).shape)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit")
 @pytest.mark.parametrize("work", CASES, ids=lambda work: work.__name__)
 def test_as_without_a_recorder(work):
     torch.manual_seed(0)

@@ -225,6 +225,7 @@ def test_a_sparse_tensor_is_named_not_counted_as_a_dense_one():
     assert odd[0].ledger.unaccounted == (odd[0].name,)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_the_fast_path_of_a_transformer_with_nested_tensors_goes_through():
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
     encoder = nn.TransformerEncoder(layer, 1).eval()

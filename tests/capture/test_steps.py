@@ -156,6 +156,22 @@ def test_waiting_for_a_processor_is_told_when_it_lasts(monkeypatch):
     assert run.result.recorder.warnings == ()
 
 
+def test_a_recording_within_a_recording_sees_the_same():
+    def work():
+        torch.ones(3).exp()
+        torch.ones(3, requires_grad=True).sum().backward()
+
+    with profile() as alone:
+        work()
+    with profile() as outer:
+        with profile() as inner:
+            work()
+        torch.ones(2).sin()
+    names = [[s.name for s in run.result.signatures] for run in (alone, inner, outer)]
+    assert names[1] == names[0]
+    assert names[2] == [*names[0], "aten::ones", "aten::sin"]
+
+
 def test_an_empty_recording():
     with profile() as run:
         pass
