@@ -121,9 +121,10 @@ def main(words: list[str]) -> int:
 
 
 def copy_tree(tree: Path) -> None:
-    """The package, its tests and its settings, without anything built."""
-    for name in ("roofline", "tests"):
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    """The package, its tests and what they read, without anything built."""
+    built = shutil.ignore_patterns("__pycache__", "_build")
+    for name in ("roofline", "tests", "docs", "examples"):
+        shutil.copytree(ROOT / name, tree / name, ignore=built)
     shutil.copy(ROOT / "pyproject.toml", tree)
 
 
