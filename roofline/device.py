@@ -278,6 +278,10 @@ class Roof:
             ),
         )
 
+    def highest(self, wanted: Resource) -> float | None:
+        """The highest rate known for `wanted`, of any access mix and reach; None is unknown."""
+        return max((c.rate for c in self.ceilings if c.resource == wanted), default=None)
+
     def innermost(self, footprint: int) -> Resource:
         """The innermost boundary with a known rate and capacity that holds `footprint` bytes."""
         for boundary in HIERARCHY[:-1]:

@@ -26,6 +26,8 @@ ADVICE: tuple[Rule, ...] = (
     from_counters,
     at_the_roof,
 )
+# Advice about the whole that rests on times alone: doubts about ledgers leave it standing.
+FROM_TIMES: tuple[Rule, ...] = (overhead_bound,)
 IN_DOUBT = 0.2  # of busy time
 
 __all__ = ["ADVICE", "SANITY", "Finding", "diagnose"]
@@ -42,7 +44,8 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
         finding
         for rule in ADVICE
         for finding in rule(program)
-        if finding.item not in in_doubt and not (silent and not finding.item and not finding.items)
+        if finding.item not in in_doubt
+        and not (silent and rule not in FROM_TIMES and not (finding.item or finding.items))
     ]
     advice.sort(key=lambda finding: finding.saves_s or 0.0, reverse=True)
     return (*doubts, *advice)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from roofline.counters import Reading
-from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32
+from roofline.device import DRAM, L2, SHARED, TENSOR_TF32, VECTOR_FP32
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
@@ -24,6 +24,7 @@ BUSY = 60.0  # %, from which a part of the chip is said to be busy
 OCCUPIED = 50.0  # %
 ON_ROOF = 0.8
 FED = 20.0  # %, from which the tensor pipe is what a kernel is about
+TILE = 4096.0  # B of shared memory a block, less than any tile of a matrix product takes
 TAIL = 0.8  # waves / ceil(waves) below which the last wave is felt
 CONFLICTS = 0.6  # useful share of the bytes that shared memory moved
 LIMITERS = {
@@ -89,7 +90,7 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     # One sector a request is a scalar; what the L1 serves again is not fetched again.
     if not poor or not requests or requests <= 1 or (fact("l1_hit_rate") or 0.0) >= REUSED:
         return
-    if _near(item):
+    if _near(item, program):
         return
     yield _finding(
         "RF401",
@@ -108,12 +109,18 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
 
 
 def _useful_s(item: Item, used: Mapping[str, float | None], program: Program) -> float | None:
-    """Time for the useful part of its DRAM bytes at the ceiling of their own mix."""
+    """Time for the useful part of its DRAM bytes at the ceiling of their own mix.
+
+    What the L1 asks for in vain the L2 may hold: no more is useless on DRAM than what is not asked.
+    """
     achieved = item.placement.work.achieved
     if achieved is None:
         return None
     share = {"read": used["loads"] or SECTOR, "write": used["stores"] or SECTOR}
-    useful = {way: achieved.traffic(DRAM, way) * share[way] / SECTOR for way in WAYS}
+    useful: dict[str, float] = {}
+    for way in WAYS:
+        far, asked = achieved.traffic(DRAM, way), achieved.traffic(L2, way)
+        useful[way] = min(far, (asked or far) * share[way] / SECTOR)
     total = sum(useful.values())
     ceiling = program.roof.ceiling(DRAM, useful["read"] / total if total else None)
     return total / ceiling.rate / item.steps if total and ceiling else None
@@ -121,8 +128,8 @@ def _useful_s(item: Item, used: Mapping[str, float | None], program: Program) ->
 
 def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF402: the grid does not fill the chip once."""
-    waves, grid, sms = fact("waves"), fact("grid_size"), fact("sm_count")
-    if waves is None or grid is None or waves >= 1 or _near(item):
+    waves, grid, sms = _waves(fact, program), fact("grid_size"), fact("sm_count")
+    if waves is None or grid is None or waves >= 1 or _near(item, program):
         return
     yield _finding(
         "RF402",
@@ -137,8 +144,8 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
 
 def tail(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF403: the last wave of blocks is nearly empty."""
-    waves = fact("waves")
-    if waves is None or waves <= 1 or _near(item):
+    waves = _waves(fact, program)
+    if waves is None or waves <= 1 or _near(item, program):
         return
     efficiency = waves / -(-waves // 1)
     if efficiency >= TAIL:
@@ -159,9 +166,9 @@ def tail(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
 def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF404: too few warps in flight to hide latency, with what limits them."""
     achieved, possible, waves = (
-        fact("occupancy_achieved"), fact("occupancy_theoretical"), fact("waves"),
+        fact("occupancy_achieved"), fact("occupancy_theoretical"), _waves(fact, program),
     )  # fmt: skip
-    if achieved is None or achieved >= OCCUPIED or _near(item):
+    if achieved is None or achieved >= OCCUPIED or _near(item, program):
         return
     # A grid smaller than the chip is RF402; kernels that feed tensor cores hide latency otherwise.
     if (waves is not None and waves < 1) or (fact("tensor_pipe") or 0.0) >= FED:
@@ -236,7 +243,8 @@ def wrong_pipe(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     ceiling, cores = program.roof.ceiling(TENSOR_TF32), program.roof.ceiling(VECTOR_FP32)
     if fma is None or fma < BUSY or (tensor or 0.0) >= 5.0 or ceiling is None or cores is None:
         return
-    if ceiling.resource != TENSOR_TF32:
+    # A product keeps tiles in shared memory; without, it is some other arithmetic.
+    if ceiling.resource != TENSOR_TF32 or (fact("shared_per_block") or 0.0) < TILE:
         return
     gain = ceiling.rate / cores.rate
     yield _finding(
@@ -320,9 +328,44 @@ def _brief(name: str) -> str:
     return plain if len(plain) <= 60 else f"{plain[:57]}..."
 
 
-def _near(item: Item) -> bool:
-    """On its roof: then nothing else limits it."""
-    return item.roof_fraction is not None and item.roof_fraction >= ON_ROOF
+def _waves(fact: Facts, program: Program) -> float | None:
+    """Waves of blocks: as counted, else from the launch and the limits of one SM.
+
+    Registers are handed out in units of 256 a warp (CUDA's occupancy calculator).
+    """
+    if (counted := fact("waves")) is not None:
+        return counted
+    per_sm, threads, registers = (
+        fact("blocks_per_sm"), fact("block_size"), fact("registers_per_thread"),
+    )  # fmt: skip
+    warps_max, blocks_max, file = (
+        _limit(program, name)
+        for name in ("warps_per_sm_max", "blocks_per_sm_max", "register_file_per_sm")
+    )
+    if per_sm is None or threads is None or warps_max is None or blocks_max is None:
+        return None
+    warps = -(-threads // 32)
+    resident = min(warps_max // warps, blocks_max)
+    if registers and file:
+        resident = min(resident, file // 4 // (-(-registers * 32 // 256) * 256 * warps))
+    shared, shared_max = fact("shared_per_block"), _limit(program, "shared_per_sm")
+    if shared and shared_max:
+        resident = min(resident, shared_max // shared)
+    return per_sm / resident if resident >= 1 else None
+
+
+def _limit(program: Program, name: str) -> float | None:
+    fact = program.device.fact(name) if program.device else None
+    return float(fact.value) if fact and isinstance(fact.value, float | int) else None
+
+
+def _near(item: Item, program: Program) -> bool:
+    """On its roof, the highest known for what binds it: then nothing else limits it."""
+    if item.roof_fraction is None or item.binding is None:
+        return False
+    binding = item.binding.ceiling
+    highest = program.roof.highest(binding.resource) or binding.rate
+    return item.roof_fraction * binding.rate / highest >= ON_ROOF
 
 
 def _fraction(item: Item) -> str:

@@ -31,7 +31,7 @@ def overhead_bound(program: Program) -> Iterator[Finding]:
         evidence=(
             f"{show(whole.gap_s, 's')} of {show(whole.step_s, 's')} a step no operator ran",
             f"{per_call} a call; dispatching one takes {floor} on this machine",
-            f"the work itself needs {show(roof_s, 's')} at its roof",
+            _work(program),
         ),
         next_step=(
             "fewer, larger calls: a bigger batch, fused or foreach operators, torch.compile, "
@@ -40,3 +40,11 @@ def overhead_bound(program: Program) -> Iterator[Finding]:
         saves_s=spent_s,
         wrong_if="doubling the batch doubles the time of a step",
     )
+
+
+def _work(program: Program) -> str:
+    whole = program.whole
+    if whole.roof_s is None:
+        return "what the work itself needs at its roof is not known"
+    counted = "" if (whole.coverage or 0.0) >= 0.995 else ", as far as it is accounted for"
+    return f"the work itself needs {show(whole.roof_s, 's')} at its roof{counted}"

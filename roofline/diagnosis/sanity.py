@@ -14,7 +14,7 @@ def above_the_roof(program: Program) -> Iterator[Finding]:
 
     What fits a cache whose own ceiling nobody knows has one cause and is one finding.
     """
-    above = [item for item in program.by("call") if _above(item)]
+    above = [item for item in program.by("call") if _above(item, program)]
     cached = [item for item in above if _fits_cache(item, program)]
     if len(cached) > 1:
         yield _in_cache(cached, program)
@@ -23,11 +23,14 @@ def above_the_roof(program: Program) -> Iterator[Finding]:
             yield _above_alone(item, program)
 
 
-def _above(item: Item) -> bool:
+def _above(item: Item, program: Program) -> bool:
     fraction = item.roof_fraction
-    if fraction is None or item.too_short or fraction <= ABOVE:
+    if fraction is None or item.binding is None or item.too_short:
         return False
-    return not _within_interval(item) and not _within_bounds(item)
+    ceiling = item.binding.ceiling
+    if ceiling.resource.is_pipe:  # better than the library's best is no contradiction
+        fraction *= ceiling.rate / (program.roof.highest(ceiling.resource) or ceiling.rate)
+    return fraction > ABOVE and not _within_interval(item) and not _within_bounds(item)
 
 
 def _in_cache(items: Sequence[Item], program: Program) -> Finding:
