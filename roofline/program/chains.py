@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NEAR", "Chain", "chains"]
 
+_BATCH = 65_536  # events that are looked at together
+
 
 class Row(NamedTuple):
     """One event of a run of streaming calls."""
@@ -65,18 +67,19 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
 
 def _rows(run: Run, events: "pa.Table", recorded: bool, last_read: dict[int, int]) -> Iterator[Row]:
     """Every event, noting on the way which row reads a storage last."""
-    names = ("row", "signature", "level", "step", "phase", "module", "time_ns")
-    columns = [events[name].to_pylist() for name in names]
-    if not recorded:
-        nothing = [()] * events.num_rows
-        yield from map(Row, *columns, nothing, nothing)
-        return
-    memory = run.events.select(["reads", "writes"]).take(events["row"])
-    reads, writes = (memory[name].to_pylist() for name in ("reads", "writes"))
-    for row in map(Row, *columns, reads, writes):
-        for storage in row.reads or ():
-            last_read[storage] = row.row
-        yield row
+    names = ["row", "signature", "level", "step", "phase", "module", "time_ns"]
+    memory = run.events.select(["reads", "writes"])
+    for batch in events.select(names).to_batches(max_chunksize=_BATCH):
+        columns = [column.to_pylist() for column in batch.columns]
+        if not recorded:
+            nothing = [()] * batch.num_rows
+            yield from map(Row, *columns, nothing, nothing)
+            continue
+        used = memory.take(batch.column("row"))
+        for row in map(Row, *columns, used["reads"].to_pylist(), used["writes"].to_pylist()):
+            for storage in row.reads or ():
+                last_read[storage] = row.row
+            yield row
 
 
 def _streaming(rows: Iterator[Row], placed: Placed) -> Iterator[Sequence[Row]]:

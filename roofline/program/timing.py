@@ -3,6 +3,7 @@
 Columns throughout: a run can hold millions of events.
 """
 
+from array import array
 from typing import TYPE_CHECKING
 
 from roofline.device import HIERARCHY
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _CALLS = ("op", "region")
 _ON_DEVICE = ("kernel", "memcpy")
+_BATCH = 65_536  # rows that are looked at together
 
 
 def timed(run: Run, placed: Placed) -> "pa.Table":
@@ -64,10 +66,15 @@ def _caused_ns(caused: "pa.Table", count: int) -> "pa.Array":
 
     by_cause = caused.select(["parent", "duration_ns"]).group_by("parent")
     sums = by_cause.aggregate([("duration_ns", "sum", pc.ScalarAggregateOptions(skip_nulls=False))])
-    total: list[int | None] = [0] * count
-    for parent, ns in zip(*(sums[name].to_pylist() for name in sums.column_names), strict=True):
-        total[parent] = ns
-    return pa.array(total, pa.int64())
+    total, unknown = array("q", bytes(8 * count)), array("b", bytes(count))
+    names = ["parent", "duration_ns_sum"]
+    for batch in sums.select(names).to_batches(max_chunksize=_BATCH):
+        for parent, ns in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if ns is None:
+                unknown[parent] = 1
+            else:
+                total[parent] = ns
+    return pa.array(total, pa.int64(), mask=pa.array(unknown, pa.int8()).cast(pa.bool_()))
 
 
 def _levels(run: Run, placed: Placed, rows: "pa.Array") -> "pa.Array":

@@ -1,19 +1,23 @@
 """Columns -> the rows of a run: counted operators, what ran on the device, then launches."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import compress
+from typing import TYPE_CHECKING, Any
 
-from roofline.call import Math
 from roofline.importers.kineto import rows as row
 from roofline.importers.kineto.columns import COPY, LAUNCH, NONE, Columns
 from roofline.importers.kineto.join import ON_DEVICE, TF32, Joined
 from roofline.importers.kineto.nesting import Nested
-from roofline.importers.kineto.rows import Block
+from roofline.importers.kineto.rows import Words, table
 from roofline.importers.kineto.signatures import Signatures
 from roofline.importers.kineto.steps import Cut
-from roofline.importers.kineto.times import Times
+from roofline.importers.kineto.times import Times, arrow, integers, known, octets
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PART = 1 << 18  # rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,110 +31,170 @@ class Assembly:
     cut: Cut
     spans: Times
     activities: Times
-    thread: Sequence[int]  # per thread of the trace the number of its name
+    thread: "pa.Array"  # per thread of the trace the number of its name
+    words: Words
     origin: int  # the moment that rows count their time from [ns]
 
-    def blocks(self) -> tuple[Block, Block, Block]:
+    def events(self) -> "pa.Table":
         """Operators in order of time, then activities, then launches."""
-        spans, start, begun = self.columns.spans, self.spans.start, self.activities.start
-        operators = sorted(compress(range(len(spans)), self.nested.counted), key=start.__getitem__)
-        activities = sorted(range(len(begun)), key=begun.__getitem__)
-        launches = [at for at, kind in enumerate(spans.kind) if kind == LAUNCH]
-        place = array("q", [NONE]) * len(spans)  # row of each span in the run
-        for number, at in enumerate(operators):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        counted = pc.indices_nonzero(pc.equal(octets(self.nested.counted), 1))
+        ran = pa.array(range(len(self.activities.start)), pa.int64())
+        launched = pc.indices_nonzero(pc.equal(arrow(self.columns.spans.kind), LAUNCH))
+        operators, ran = _by_time(counted, self.spans), _by_time(ran, self.activities)
+        launches = launched.cast(pa.int64())
+        place = array("i", [NONE]) * len(self.columns.spans)  # row of each span in the run
+        for number, at in enumerate(integers(operators)):
             place[at] = number
-        for number, at in enumerate(launches, len(operators) + len(activities)):
+        for number, at in enumerate(integers(launches), len(operators) + len(ran)):
             place[at] = number
-        return (
-            self._operators(operators),
-            self._activities(activities, place),
-            self._launches(launches, place),
-        )
+        rows = arrow(place)
+        return pa.concat_tables([
+            *(self._operators(part) for part in _parts(operators)),
+            *(self._activities(part, rows) for part in _parts(ran)),
+            *(self._launches(part, rows) for part in _parts(launches)),
+        ])  # fmt: skip
 
-    def _operators(self, rows: Sequence[int]) -> Block:
-        spans, free, of_call = self.columns.spans, self.signatures.free, self.signatures.of_call
-        did, phase = self.joined.did, self.nested.phase
-        signature = array("i")
-        for at in rows:
-            math: Math = "tf32" if did[at] & TF32 else "ieee"
-            signature.append(of_call(spans.key[at], math, phase[at] == row.OPTIMIZER))
-        kind = array("b", [row.OP]) * len(rows)
-        if len(self.activities.start):
-            for number, at in enumerate(rows):
-                # What started nothing on the device, and is no mere view, worked on the host.
-                if not did[at] & ON_DEVICE and (did[at] or not free(signature[number])):
-                    kind[number] = row.RANGE
-        return self._block(rows, signature, kind)
+    def _operators(self, rows: "pa.Array") -> "pa.Table":
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-    def _launches(self, rows: Sequence[int], place: Sequence[int]) -> Block:
-        spans, owner = self.columns.spans, self.nested.owner
-        signature = array("i", [self.signatures.of_launch(spans.key[at]) for at in rows])
-        block = self._block(rows, signature, array("b", [row.LAUNCH]) * len(rows))
-        block.parent = array("q", [place[owner[at]] if owner[at] != NONE else NONE for at in rows])
-        return block
+        did = octets(self.joined.did).take(rows)
+        key = arrow(self.columns.spans.key).take(rows).cast(pa.int64())
+        fast = pc.bit_wise_and(did, pa.scalar(TF32, pa.int8())).cast(pa.bool_())
+        steps = pc.equal(octets(self.nested.phase).take(rows), row.OPTIMIZER)
+        code = pc.add(pc.multiply(key, 4), pc.add(_number(fast, 2), _number(steps, 1)))
 
-    def _block(self, rows: Sequence[int], signature: "array[int]", kind: "array[int]") -> Block:
-        """Rows of spans."""
-        start, duration, of = self.spans.start, self.spans.duration, self.cut.of
-        nested, thread, threads = self.nested, self.thread, self.columns.spans.thread
-        return Block(
-            signature=signature,
-            kind=kind,
-            step=array("i", [of(start[at]) for at in rows]),
-            start=array("q", [start[at] - self.origin for at in rows]),
-            duration=array("q", [duration[at] for at in rows]),
-            phase=array("b", [nested.phase[at] for at in rows]),
-            module=array("i", [nested.module[at] for at in rows]),
-            thread=array("i", [thread[threads[at]] for at in rows]),
-        )
-
-    def _activities(self, rows: Sequence[int], place: Sequence[int]) -> Block:
-        """A kernel's parent is its operator; of a kernel in a graph it is the graph's launch."""
-        ran, times, nested = self.columns.activities, self.activities, self.nested
-        launch, graph, owner = self.joined.launch, self.joined.graph, self.joined.owner
-        signatures, spans = self.signatures, self.spans.start
-        block = Block(
-            signature=array("i"),
-            kind=array("b"),
-            step=array("i"),
-            start=array("q", [times.start[at] - self.origin for at in rows]),
-            duration=array("q", [times.duration[at] for at in rows]),
-            phase=array("b"),
-            module=array("i"),
-            stream=array("q", [ran.stream[at] for at in rows]),
-            parent=array("q"),
-            counters=array("i", [ran.key[at] for at in rows]),
-        )
-        for at in rows:
-            by, key = launch[at], ran.key[at]
-            in_graph = by != NONE and graph[by] == 1
-            copies = ran.kind[at] == COPY
-            block.kind.append(row.MEMCPY if copies else row.KERNEL)
-            block.signature.append(
-                signatures.of_copy(key) if copies else signatures.of_kernel(key, in_graph)
+        def of(value: int) -> int:
+            return self.signatures.of_call(
+                value >> 2, "tf32" if value & 2 else "ieee", value & 1 == 1
             )
-            if by == NONE:
-                block.step.append(self._unlaunched(times.start[at]))
-                block.phase.append(row.OTHER)
-                block.module.append(0)
-            else:
-                block.step.append(self.cut.of(spans[by]))
-                block.phase.append(nested.phase[by])
-                block.module.append(nested.module[by])
-            block.parent.append(self._parent(at, by if in_graph else owner[at], copies, place))
-        return block
 
-    def _parent(self, at: int, cause: int, copies: bool, place: Sequence[int]) -> int:
-        """The row of the cause, but none for a copy over the link by an operator that also worked
-        on the device: it stands for itself.
+        signature = _each(code, of)
+        kind = _number(pa.array([False] * len(rows), pa.bool_()), row.RANGE)
+        if len(self.activities.start):
+            # What started nothing on the device, and is no mere view, worked on the host.
+            free = [self.signatures.free(at) for at in range(len(self.signatures.made))]
+            worked = pc.bit_wise_and(did, pa.scalar(ON_DEVICE, pa.int8())).cast(pa.bool_())
+            idle = pc.and_(pc.equal(did, 0), pa.array(free, pa.bool_()).take(signature))
+            kind = _number(pc.invert(pc.or_(worked, idle)), row.RANGE)
+        return table({"signature": signature, "kind": kind, **self._of_spans(rows)}, self.words)
+
+    def _launches(self, rows: "pa.Array", place: "pa.Array") -> "pa.Table":
+        import pyarrow as pa
+
+        owner = known(arrow(self.nested.owner)).take(rows)
+        columns = {
+            "signature": _each(arrow(self.columns.spans.key).take(rows), self.signatures.of_launch),
+            "kind": _constant(row.LAUNCH, len(rows)),
+            "parent": place.take(owner).cast(pa.int64()),
+        }
+        return table(columns | self._of_spans(rows), self.words)
+
+    def _of_spans(self, rows: "pa.Array") -> dict[str, Any]:
+        import pyarrow.compute as pc
+
+        start = self.spans.start.take(rows)
+        return {
+            "step": self.cut.of(start),
+            "start_ns": pc.subtract(start, self.origin),
+            "duration_ns": self.spans.duration.take(rows),
+            "phase": octets(self.nested.phase).take(rows),
+            "module": arrow(self.nested.module).take(rows),
+            "thread": self.thread.take(arrow(self.columns.spans.thread).take(rows)),
+        }
+
+    def _activities(self, rows: "pa.Array", place: "pa.Array") -> "pa.Table":
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ran, joined, nested = self.columns.activities, self.joined, self.nested
+        launch = joined.launch.take(rows)
+        start, key = self.activities.start.take(rows), arrow(ran.key).take(rows)
+        in_graph, copies = joined.in_graph.take(rows), pc.equal(arrow(ran.kind).take(rows), COPY)
+        code = pc.add(
+            pc.multiply(key.cast(pa.int64()), 4), pc.add(_number(copies, 2), _number(in_graph, 1))
+        )
+
+        def of(value: int) -> int:
+            if value & 2:
+                return self.signatures.of_copy(value >> 2)
+            return self.signatures.of_kernel(value >> 2, value & 1 == 1)
+
+        # Something whose launch is not in the trace belongs to no step, where launches are in it.
+        begun = self.spans.start.take(launch) if joined.matched else start
+        columns = {
+            "signature": _each(code, of),
+            "kind": pc.if_else(copies, _number8(row.MEMCPY), _number8(row.KERNEL)),
+            "step": self.cut.of(begun),
+            "start_ns": pc.subtract(start, self.origin),
+            "duration_ns": self.activities.duration.take(rows),
+            "phase": pc.fill_null(octets(nested.phase).take(launch), _number8(row.OTHER)),
+            "module": pc.fill_null(arrow(nested.module).take(launch), 0),
+            "stream": known(arrow(ran.stream).take(rows)),
+            "parent": self._causes(rows, place),
+            "counters": key,
+        }
+        return table(columns, self.words)
+
+    def _causes(self, rows: "pa.Array", place: "pa.Array") -> "pa.Array":
+        """The row of a kernel's operator, in a graph that of the graph's launch.
+
+        A copy over the link by an operator that also worked on the device has none: it stands for
+        itself.
         """
-        if cause == NONE:
-            return NONE
-        over_link = copies and self.joined.over_link[self.columns.activities.key[at]]
-        if over_link and self.joined.did[cause] & ON_DEVICE:
-            return NONE
-        return place[cause]
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-    def _unlaunched(self, start: int) -> int:
-        """The step of something whose launch is not in the trace: none, where launches are."""
-        return NONE if self.joined.matched else self.cut.of(start)
+        joined = self.joined
+        owner, in_graph = joined.owner.take(rows), joined.in_graph.take(rows)
+        worked = pc.bit_wise_and(octets(joined.did).take(owner), pa.scalar(ON_DEVICE, pa.int8()))
+        apart = pc.and_(joined.over_link.take(rows), pc.fill_null(worked, 0).cast(pa.bool_()))
+        owner = pc.if_else(apart, pa.scalar(None, pa.int64()), owner)
+        cause = pc.if_else(in_graph, joined.launch.take(rows), owner)
+        return place.take(cause).cast(pa.int64())
+
+
+def _parts(rows: "pa.Array") -> "Iterator[pa.Array]":
+    """`rows` a part at a time, so that what is computed on the way stays small; at least one."""
+    for first in range(0, max(len(rows), 1), _PART):
+        yield rows.slice(first, _PART)
+
+
+def _by_time(rows: "pa.Array", at: Times) -> "pa.Array":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = rows.cast(pa.int64())
+    return rows.take(pc.sort_indices(at.start.take(rows)))
+
+
+def _each(codes: "pa.Array", of: Callable[[int], int]) -> "pa.Array":
+    """`of` applied to every code, once for each distinct one, in order of first appearance."""
+    import pyarrow as pa
+
+    encoded = codes.dictionary_encode()
+    made = [of(code) for code in encoded.dictionary.to_pylist()]
+    return pa.array(made, pa.int32()).take(encoded.indices)
+
+
+def _number(mask: "pa.Array", value: int) -> "pa.Array":
+    """`value` where `mask` is true, else 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(mask, pa.scalar(value, pa.int64()), pa.scalar(0, pa.int64()))
+
+
+def _number8(value: int) -> "pa.Scalar":
+    import pyarrow as pa
+
+    return pa.scalar(value, pa.int8())
+
+
+def _constant(value: int, count: int) -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(value, pa.int8()), count)

@@ -1,9 +1,9 @@
 """Columns of a trace -> the events, signatures, steps and gaps of a run."""
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from roofline.importers.kineto import notes
@@ -11,13 +11,13 @@ from roofline.importers.kineto.assemble import Assembly
 from roofline.importers.kineto.columns import OP, Columns, Numbers
 from roofline.importers.kineto.configuration import configuration
 from roofline.importers.kineto.doubt import doubted
-from roofline.importers.kineto.join import join
+from roofline.importers.kineto.join import active, join
 from roofline.importers.kineto.nesting import Nested, Walk, settle
 from roofline.importers.kineto.overhead import set_apart
-from roofline.importers.kineto.rows import Words, table
+from roofline.importers.kineto.rows import Words
 from roofline.importers.kineto.signatures import Signatures
 from roofline.importers.kineto.steps import Cut, Window, cut, measured, used
-from roofline.importers.kineto.times import Times, in_order, times
+from roofline.importers.kineto.times import Times, in_order, integers, octets, times
 from roofline.runfile import Gap, Signature, Step
 
 if TYPE_CHECKING:
@@ -41,22 +41,23 @@ def convert(columns: Columns) -> Converted:
     """Join, account, and put into rows."""
     spans = times(columns.spans)
     ran, doubt = doubted(columns.activities, times(columns.activities))
-    walk = Walk(columns, spans.end, frozenset(columns.activities.correlation))
-    nested = walk.go(in_order(columns.spans, spans), spans.start)
+    nested = _nested(columns, spans)
     joined = join(columns, nested)
     settle(nested, columns)
+    columns.spans.link = nested.sequence = array("q")  # no longer needed; there may be millions
     division = _cut(columns, nested, spans, ran)
     signatures = Signatures(columns, "cuda" if len(columns.activities) else "cpu")
     names, thread = _threads(columns)
+    counters = [configuration(kernel) for kernel in columns.kernels.values()]
     origin = division.starts[0]
-    blocks = Assembly(
+    events = Assembly(
         columns=columns, nested=nested, joined=joined, signatures=signatures, cut=division,
         spans=spans, activities=ran, thread=thread, origin=origin,
-    ).blocks()  # fmt: skip
-    counters = [configuration(kernel) for kernel in columns.kernels.values()]
-    steps = measured(division, max(ran.end, default=division.ends[-1]), origin)
+        words=Words(nested.modules.values(), names, counters),
+    ).events()  # fmt: skip
+    steps = measured(division, _last(ran.end, division.ends[-1]), origin)
     return Converted(
-        events=table(blocks, Words(nested.modules.values(), names, counters)),
+        events=events,
         signatures=tuple(signatures.made),
         steps=set_apart(steps, _overhead(columns), ran, origin),
         gaps=tuple(notes.gaps(columns, joined, ran)),
@@ -69,6 +70,13 @@ def convert(columns: Columns) -> Converted:
     )
 
 
+def _nested(columns: Columns, spans: Times) -> Nested:
+    walk = Walk(columns, integers(spans.end), integers(active(columns)))
+    rows = in_order(columns.spans, spans)
+    columns.spans.external = array("q")
+    return walk.go(rows, integers(spans.start))
+
+
 def _overhead(columns: Columns) -> list[tuple[int, int]]:
     return [(round(start * 1000), round((start + us) * 1000)) for start, us in columns.overhead]
 
@@ -77,27 +85,44 @@ def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
     """Steps from the annotations in which something began; else the whole, from the first operator
     or kernel to the last.
     """
-    working = [row for row, counted in enumerate(nested.counted) if counted]
-    begun = [spans.start[row] for row in working] or list(ran.start)
-    first = min(chain(begun, ran.start), default=0)
-    last = max(chain((spans.end[row] for row in working), ran.end), default=0)
-    whole = (first, last + 1, "")
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    working = pc.equal(octets(nested.counted), 1)
+    begun, ended = spans.start.filter(working), spans.end.filter(working)
+    first = pc.min(pa.concat_arrays([begun, ran.start])).as_py() or 0
+    whole = (first, _last(pa.concat_arrays([ended, ran.end]), first) + 1, "")
     names = [columns.names.values(), [call[0] for call in columns.calls.values()]]
     of, key = columns.spans.kind, columns.spans.key
 
     def windows(rows: Sequence[int]) -> list[Window]:
-        found = [(spans.start[r], spans.end[r], names[of[r] == OP][key[r]]) for r in rows]
-        return used(found, begun)
+        starts, ends = (
+            column.take(pa.array(rows, pa.int64())).to_pylist()
+            for column in (spans.start, spans.end)
+        )
+        found = [
+            (s, e, names[of[r] == OP][key[r]]) for s, e, r in zip(starts, ends, rows, strict=True)
+        ]
+        return used(found, begun if len(begun) else ran.start)
 
     return cut(windows(nested.steps), windows(nested.optimizers), whole)
 
 
-def _threads(columns: Columns) -> tuple[list[str], list[int]]:
+def _last(ends: "pa.Array", otherwise: int) -> int:
+    import pyarrow.compute as pc
+
+    found: int | None = pc.max(ends).as_py()
+    return otherwise if found is None else found
+
+
+def _threads(columns: Columns) -> tuple[list[str], "pa.Array"]:
     """Names of threads, and the number of each thread's name; a process's first thread has none."""
+    import pyarrow as pa
+
     names = Numbers()
     names.number("")
     numbers = []
     for thread in columns.threads.values():
         process, _, name = thread.partition(" ")
         numbers.append(names.number("" if name == process else name))
-    return names.values(), numbers
+    return names.values(), pa.array(numbers, pa.int32())

@@ -7,7 +7,7 @@ nodes) are looked through; one of them is counted only when it starts a kernel i
 """
 
 from array import array
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from roofline.importers.kineto import names
@@ -49,7 +49,8 @@ _BOTTOM = _Frame(2**63, NONE, NONE, NONE, OTHER, 0, NONE, NONE)
 class Walk:
     """Goes through the spans thread by thread, in order of time, with the open ones on a stack."""
 
-    def __init__(self, columns: Columns, end: Sequence[int], active: Container[int]):
+    def __init__(self, columns: Columns, end: Sequence[int], active: Sequence[int]):
+        """`end` of each span [ns]; `active` is 1 for launches of what ran on a device."""
         count = len(columns.spans)
         self.nested = Nested(
             counted=bytearray(count),
@@ -86,7 +87,7 @@ class Walk:
 
     def _launch(self, row: int, top: _Frame) -> None:
         nested, owner = self.nested, top.owner
-        if owner == NONE and top.inner != NONE and self._spans.link[row] in self._active:
+        if owner == NONE and top.inner != NONE and self._active[row]:
             owner = top.inner
             nested.counted[owner] = 1
         nested.owner[row], nested.phase[row], nested.module[row] = owner, top.phase, top.module

@@ -1,13 +1,17 @@
 """What a reader of the run must know of the file: repaired, skipped, missing, not believed."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import NONE, OP, Columns
+from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.doubt import Doubt
 from roofline.importers.kineto.join import Joined
 from roofline.importers.kineto.stream import Reader
 from roofline.importers.kineto.times import Times
 from roofline.runfile import Gap
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SHAPES = "record_shapes=True"
 
@@ -44,8 +48,7 @@ def of_content(
     columns: Columns, joined: Joined, unreadable: dict[str, list[str]], listed: int
 ) -> Iterator[str]:
     """What was not recorded, with what would record it."""
-    operators = sum(1 for kind in columns.spans.kind if kind == OP)
-    kernels = len(columns.activities)
+    operators, kernels = len(columns.calls.of), len(columns.activities)
     if not operators:
         yield (
             "the trace holds no operators, so the work of its kernels is unknown; record with "
@@ -65,27 +68,31 @@ def of_content(
 
 def gaps(columns: Columns, joined: Joined, ran: Times) -> Iterator[Gap]:
     """What the recording knows it does not hold."""
-    lost = [at for at, row in enumerate(joined.launch) if row == NONE] if joined.matched else []
-    if lost:
+    import pyarrow.compute as pc
+
+    lost = joined.launch.null_count
+    if lost and joined.matched:
         yield Gap(
             name="activities without a launch",
             what=(
-                f"{_activities(len(lost))} ran whose launch was "
-                "not recorded, so nobody knows who caused them; they belong to no step"
+                f"{_activities(lost)} ran whose launch was not recorded, so nobody knows what "
+                "caused them; they belong to no step"
             ),
-            seconds=_seconds(ran, lost),
-            count=len(lost),
+            seconds=_seconds(ran.duration.filter(pc.is_null(joined.launch))),
+            count=lost,
         )
-    replayed = [at for at, row in enumerate(joined.launch) if row != NONE and joined.graph[row]]
-    if replayed:
-        launches = _count(sum(joined.graph), "graph launch", "graph launches")
+    replayed = joined.launch.filter(joined.in_graph)
+    if len(replayed):
+        seconds, whole = _seconds(ran.duration.filter(joined.in_graph)), _seconds(ran.duration)
+        launches = _count(len(replayed.unique()), "graph launch", "graph launches")
+        share = f", {seconds / whole:.0%} of device time" if whole else ""
         yield Gap(
             name="graph launches",
             what=(
-                f"{launches} replayed {_activities(len(replayed))}, {_share(ran, replayed):.0%} of "
-                "device time; which operators these belong to is not in the trace"
+                f"{launches} replayed {_activities(len(replayed))}{share}; which operators these "
+                "belong to is not in the trace"
             ),
-            seconds=_seconds(ran, replayed),
+            seconds=seconds,
             count=len(replayed),
         )
     skipped = dict(sorted(columns.skipped.items(), key=lambda kind: -kind[1]))
@@ -101,13 +108,10 @@ def gaps(columns: Columns, joined: Joined, ran: Times) -> Iterator[Gap]:
         )
 
 
-def _share(ran: Times, some: list[int]) -> float:
-    whole = sum(max(ns, 0) for ns in ran.duration)
-    return sum(max(ran.duration[at], 0) for at in some) / whole if whole else 0.0
+def _seconds(durations: "pa.Array") -> float:
+    import pyarrow.compute as pc
 
-
-def _seconds(ran: Times, some: list[int]) -> float:
-    return sum(max(ran.duration[at], 0) for at in some) / 1e9
+    return (pc.sum(durations).as_py() or 0) / 1e9
 
 
 def _activities(number: int) -> str:

@@ -4,10 +4,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from roofline.importers.kineto.times import Times
+from roofline.importers.kineto.times import Times, integers
 from roofline.runfile import Step
 
 Interval = tuple[int, int]
+_BEFORE, _AFTER = -(2**62), 2**62
 
 
 def merged(intervals: Iterable[Interval]) -> list[Interval]:
@@ -32,9 +33,8 @@ def set_apart(
     spent = merged(overhead)
     if not spent:
         return tuple(steps)
-    busy = merged(zip(device.start, device.end, strict=True))
-    begins = [start for start, _ in busy]
-    idle = [part for interval in spent for part in _without(interval, busy, begins)]
+    begins, ends = _idle(device)
+    idle = [part for interval in spent for part in _within(interval, begins, ends)]
     return tuple(
         replace(
             step,
@@ -46,16 +46,28 @@ def set_apart(
     )
 
 
-def _without(interval: Interval, busy: Sequence[Interval], begins: Sequence[int]) -> list[Interval]:
-    start, end = interval
+def _idle(device: Times) -> tuple[Sequence[int], Sequence[int]]:
+    """Where nothing runs on the device: begins and ends, from before all to after all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    order = pc.sort_indices(device.start)
+    start, end = device.start.take(order), device.end.take(order)
+    kind = pa.int64()
+    reached = pa.concat_arrays([pa.array([_BEFORE], kind), pc.cumulative_max(end)])
+    following = pa.concat_arrays([start, pa.array([_AFTER], kind)])
+    gaps = pc.greater(following, reached)
+    return integers(reached.filter(gaps)), integers(following.filter(gaps))
+
+
+def _within(interval: Interval, begins: Sequence[int], ends: Sequence[int]) -> list[Interval]:
+    """The parts of `interval` inside the gaps."""
     parts = []
-    for at in range(max(bisect_right(begins, start) - 1, 0), len(busy)):
-        if busy[at][0] >= end:
+    for at in range(bisect_right(ends, interval[0]), len(begins)):
+        if begins[at] >= interval[1]:
             break
-        if busy[at][0] > start:
-            parts.append((start, busy[at][0]))
-        start = max(start, busy[at][1])
-    return [*parts, (start, end)] if start < end else parts
+        parts.append((max(begins[at], interval[0]), min(ends[at], interval[1])))
+    return parts
 
 
 def _overlap(part: Interval, start: int, length: int) -> int:

@@ -1,11 +1,19 @@
 """Where one repetition of the program's work ends, as far as the trace says."""
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from roofline.importers.kineto.columns import NONE
+from roofline.importers.kineto.times import arrow, integers
 from roofline.runfile import Step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NEVER = 2**63 - 1  # later than every window
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +25,18 @@ class Cut:
     names: tuple[str, ...]
     how: str  # in words
 
-    def of(self, time: int) -> int:
-        """The window `time` falls into; NONE outside all of them."""
-        at = bisect_right(self.starts, time) - 1
-        return at if at >= 0 and time < self.ends[at] else NONE
+    def of(self, times: "pa.Array") -> "pa.Array":
+        """The window that each of `times` falls into; NONE outside all of them and for null."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        order = pc.sort_indices(times)  # nulls at the end
+        inside = integers(pc.fill_null(times.take(order), _NEVER))
+        found = array("i", [NONE]) * len(times)
+        for window, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
+            first, last = bisect_left(inside, start), bisect_left(inside, end)
+            found[first:last] = array("i", [window]) * (last - first)
+        return arrow(found).take(pc.sort_indices(order)).cast(pa.int32())
 
 
 Window = tuple[int, int, str]  # start, end [ns], name
@@ -40,13 +56,12 @@ def cut(annotated: Sequence[Window], optimizer: Sequence[Window], whole: Window)
     return _cut([whole], "one step: the trace marks none")
 
 
-def used(windows: Sequence[Window], begun: Sequence[int]) -> list[Window]:
+def used(windows: Sequence[Window], begun: "pa.Array") -> list[Window]:
     """The windows in which something began: a recording may end just inside its last step."""
     if not windows:
         return []
     windows = sorted({start: (start, end, name) for start, end, name in windows}.values())
-    found = _cut(windows, "")
-    busy = {found.of(time) for time in begun}
+    busy = set(_cut(windows, "").of(begun).unique().to_pylist())
     return [window for at, window in enumerate(windows) if at in busy]
 
 
