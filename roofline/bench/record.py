@@ -19,7 +19,8 @@ class Absent:
     lasting: bool = False  # more threads or another try would not change it
 
     def __str__(self) -> str:
-        return f"{self.resource.name} {self.variant}: {self.why}"
+        what = f"{self.resource.name} {self.variant}".rstrip()  # a plain variant is empty
+        return f"{what}: {self.why}"
 
 
 Found = Ceiling | Absent

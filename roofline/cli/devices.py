@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
-from roofline.errors import RooflineError
+from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Provenance
 from roofline.units import DECIMAL, show, show_binary
 
@@ -21,8 +21,14 @@ LETTERS = "A read in the vendor's own document, B partly through a transcription
 
 @click.command(name="devices")
 @click.argument("name", required=False)
+@click.option(
+    "--diff",
+    nargs=2,
+    metavar="BEFORE AFTER",
+    help="Compare two measurements: files, or NAME (the newest kept), NAME~1 (the one before).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(name: str | None, as_json: bool) -> None:
+def command(name: str | None, diff: tuple[str, str] | None, as_json: bool) -> None:
     """List devices and their ceilings, with provenance.
 
     Without NAME: every device that comes with roofline, then those measured and kept here.
@@ -33,7 +39,15 @@ def command(name: str | None, as_json: bool) -> None:
       roofline devices
       roofline devices h100-sxm
       roofline devices "NVIDIA GeForce RTX 4090" --json
+      roofline devices --diff h200~1 h200
     """
+    if diff is not None:
+        if name is not None:
+            raise BadInput(f"--diff compares two measurements and takes no {name!r} beside them")
+        from roofline.cli import device_diff
+
+        device_diff.show(*diff, as_json=as_json)
+        return
     printed, measured = _all() if name is None else _one(name)
     if as_json:
         import msgspec

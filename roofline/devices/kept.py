@@ -87,20 +87,34 @@ def kept_ids() -> tuple[str, ...]:
 def read(path: Path) -> Device:
     """Read one kept file; a damaged one, or one of a newer version, raises BadInput."""
     try:
-        content = path.read_bytes()
-        schema = msgspec.json.decode(content, type=dict[str, Any]).get("schema")
-        if schema != SCHEMA:
-            raise BadInput(f"it is written as {schema}, this version reads {SCHEMA}")
-        device = msgspec.json.decode(content, type=_Kept).device
+        device = _decoded(path)
         if device.id != path.parent.name:
             raise BadInput(f"it holds {device.id}")
-        if strange := [c.resource.name for c in device.ceilings if not _in_table(c.resource)]:
-            raise BadInput(f"it has ceilings on unknown resources: {', '.join(strange)}")
     except (OSError, msgspec.DecodeError, RooflineError) as error:
         raise BadInput(
             f"the kept ceilings {path} cannot be used: {error}; "
             "move the file away to use an earlier one"
         ) from None
+    return device
+
+
+def read_file(path: Path) -> Device:
+    """Read a measurement from any file, such as ``roofline measure -o`` writes."""
+    try:
+        return _decoded(path)
+    except (OSError, msgspec.DecodeError, RooflineError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{path} is no measurement that can be read: {reason}") from None
+
+
+def _decoded(path: Path) -> Device:
+    content = path.read_bytes()
+    schema = msgspec.json.decode(content, type=dict[str, Any]).get("schema")
+    if schema != SCHEMA:
+        raise BadInput(f"it is written as {schema}, this version reads {SCHEMA}")
+    device = msgspec.json.decode(content, type=_Kept).device
+    if strange := [c.resource.name for c in device.ceilings if not _in_table(c.resource)]:
+        raise BadInput(f"it has ceilings on unknown resources: {', '.join(strange)}")
     return device
 
 

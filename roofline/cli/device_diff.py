@@ -1,0 +1,110 @@
+"""``roofline devices --diff``: two measurements of one device beside each other."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofline.device import Device
+from roofline.errors import NotFound
+from roofline.units import show as quantity
+
+if TYPE_CHECKING:
+    from roofline.devices.change import Change
+
+SCHEMA = "roofline.devices-diff/1"
+
+
+def show(before: str, after: str, *, as_json: bool) -> None:
+    """Print what changed from one measurement to the other."""
+    from roofline.devices.change import changes, circumstances
+
+    old, new = _measurement(before), _measurement(after)
+    found = changes(old, new)
+    differ = list(circumstances(old, new))
+    if as_json:
+        import msgspec
+
+        document = _document(old, new, found, differ)
+        click.echo(msgspec.json.format(msgspec.json.encode(document)))
+        return
+    from rich.console import Console
+
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    console = Console(width=110 if piped else None, highlight=False, markup=False, emoji=False)
+    console.print(f"{old.name} ({old.id})", style="bold")
+    if old.id != new.id:
+        console.print(f"against {new.name} ({new.id}): another device", style="bold")
+    console.print()
+    console.print(_table(found))
+    for name, was, now in differ:
+        console.print(f"{name}: {was or 'not stated'}, now {now or 'not stated'}")
+
+
+def _measurement(name: str) -> Device:
+    """A file, or the newest or an earlier measurement kept for a device."""
+    from roofline import devices
+    from roofline.devices import kept
+
+    if Path(name).is_file():
+        return kept.read_file(Path(name))
+    asked = re.fullmatch(r"(?P<name>.+?)(?:~(?P<back>\d+))?", name)
+    assert asked is not None
+    device_id = devices.find(asked["name"]).id
+    history = kept.history(device_id)
+    back = int(asked["back"] or 0)
+    if back >= len(history):
+        raise NotFound(
+            f"no measurement {name!r}; {len(history)} of {device_id} are kept in {kept.home()}"
+        )
+    return kept.read(history[-1 - back])
+
+
+def _document(
+    old: Device, new: Device, found: "tuple[Change, ...]", differ: list[tuple[str, str, str]]
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "before": {"id": old.id, "name": old.name},
+        "after": {"id": new.id, "name": new.name},
+        "changes": [
+            {
+                "resource": c.resource.name,
+                "variant": str(c.variant),
+                "unit": f"{c.resource.unit}/s",
+                "before": c.before and c.before.rate,
+                "after": c.after and c.after.rate,
+                "ratio": c.ratio,
+                "clock_ratio": c.clock_ratio,
+                "verdict": c.verdict,
+            }
+            for c in found
+        ],
+        "facts": [{"name": name, "before": was, "after": now} for name, was, now in differ],
+    }
+
+
+def _table(found: "tuple[Change, ...]") -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    for heading in ("ceiling", "of"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("before", "after", "ratio", "clock"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for c in found:
+        unit = f"{c.resource.unit}/s"
+        table.add_row(
+            c.resource.name,
+            str(c.variant),
+            quantity(c.before.rate, unit) if c.before else "",
+            quantity(c.after.rate, unit) if c.after else "",
+            f"{c.ratio:.3f}" if c.ratio else "",
+            f"{c.clock_ratio:.3f}" if c.clock_ratio else "",
+            c.verdict,
+        )
+    return table

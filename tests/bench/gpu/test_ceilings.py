@@ -1,0 +1,150 @@
+"""What was measured on a GPU becomes one device; a recorded measurement hangs together."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from roofline.bench.gpu import ceilings
+from roofline.bench.gpu.card import Card
+from roofline.bench.record import Absent
+from roofline.device import (
+    DISPATCH,
+    DRAM,
+    L1,
+    L2,
+    LAUNCH,
+    NVLINK,
+    PCIE,
+    SFU,
+    SHARED,
+    TENSOR_BF16,
+    TENSOR_FP8,
+    VECTOR_FP32,
+    Ceiling,
+    Reach,
+    Variant,
+)
+from roofline.devices import kept
+from roofline.provenance import Basis, Provenance, spread
+
+RECORDED = Path(__file__).parents[2] / "data" / "h200-measured.json"
+H200 = Card(
+    index=0, name="NVIDIA H200", units=132, l2=62914560, memory=150109880320, capability=90, uuid="x"
+)  # fmt: skip
+
+
+def measured(resource, rate, clock_hz=None, **variant):
+    where = Provenance(
+        basis=Basis.MEASURED, source="a loop", as_of=date(2026, 11, 29), spread=spread([rate] * 10)
+    )
+    return Ceiling(
+        resource=resource, rate=rate, provenance=where, clock_hz=clock_hz, variant=Variant(**variant)
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def software(monkeypatch):
+    monkeypatch.setattr(ceilings, "versions", lambda: {"torch": "2.11"})
+
+
+def test_a_known_card_keeps_its_sheet_and_overrules_it():
+    found = ceilings.Measured(H200)
+    found.found = [measured(DRAM, 4.6e12), Absent(NVLINK, Variant(), "one card only")]
+    found.notes = ["a quick measurement"]
+    device = ceilings.device(found)
+    assert device.id == "nvidia-h200-sxm-141gb"
+    assert [c.rate for c in device.ceilings] == [4.6e12]
+    assert device.note == "a quick measurement. nvlink: one card only"
+    # Printed 50 MiB; the card itself says 60.
+    assert device.fact("l2_capacity").value == 60 * 2**20
+    assert device.fact("warps_per_sm_max").value == 64  # from the sheet
+    assert device.fact("torch").value == "2.11"
+    assert len({fact.name for fact in device.facts}) == len(device.facts)
+
+
+def test_a_pipe_that_beats_its_maker_is_broken():
+    """Printed: 989 Tflop/s at 1830 MHz, 1070 at 1980; 3.2 Pflop/s is a compiler that drops work."""
+    found = ceilings.Measured(H200)
+    found.found = [
+        measured(TENSOR_BF16, 3.2e15, 1.98e9, reach=Reach.REGISTER),
+        measured(VECTOR_FP32, 66e12, 1.98e9, reach=Reach.REGISTER),
+    ]
+    # 3200 / (989 * 1980/1830) = 2.99
+    assert ceilings.device(found).note == (
+        "tensor-bf16 register: 2.99 times the printed peak at 1980 MHz, "
+        "so this measurement is broken"
+    )
+
+
+def test_an_unknown_card_is_named_after_itself():
+    card = Card(index=0, name="Toy GPU 9", units=4, l2=0, memory=1, capability=None, uuid="")
+    device = ceilings.device(ceilings.Measured(card))
+    assert (device.id, device.name, device.mapped) == ("gpu-toy-gpu-9", "Toy GPU 9", ())
+    assert device.fact("l2_capacity") is None  # not told is not 0
+
+
+@pytest.fixture(scope="module")
+def h200():
+    return kept.read_file(RECORDED)
+
+
+def test_the_recording_is_kept_and_read_back(h200, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))
+    assert kept.read(kept.keep(h200)) == h200
+
+
+def test_the_recording_has_every_ceiling(h200):
+    there = {c.resource for c in h200.ceilings}
+    assert {DRAM, L2, L1, SHARED, PCIE, LAUNCH, DISPATCH, SFU} <= there
+    assert len([r for r in there if r.name.startswith("tensor-")]) == 12
+    assert len([r for r in there if r.name.startswith("vector-")]) == 5
+    assert len(h200.ceilings) == len({(c.resource, c.variant) for c in h200.ceilings}) == 55
+    assert [t.resource for t in h200.traces] == [DRAM, TENSOR_BF16, VECTOR_FP32]
+
+
+def test_every_record_says_what_it_rests_on(h200):
+    for c in h200.ceilings:
+        conditions = c.provenance.conditions
+        for part in ("driver 580", "power cap 700 W", "ECC on", "MIG off", "torch 2.11", "CUDA 13.0",
+                     "triton 3.6", "GPU 28a781a0", "code 064f87b420ab", "before ", "after "):  # fmt: skip
+            assert part in conditions, (c.resource.name, part)
+        assert c.provenance.spread.n >= 20
+        assert c.provenance.spread.low <= c.rate <= c.provenance.spread.high
+
+
+def test_levels_and_pipes_are_in_order(h200):
+    roof = h200.in_force()
+    read = [roof.ceiling(level, 1.0).rate for level in (L1, L2, DRAM)]
+    assert read == sorted(read, reverse=True)
+    assert roof.ceiling(TENSOR_FP8).rate > roof.ceiling(TENSOR_BF16).rate
+
+
+def test_a_placement_takes_the_nearest_mix_the_library_and_the_plain_way(h200):
+    roof = h200.in_force()
+    assert str(roof.ceiling(DRAM, 0.5).variant) == "copy"
+    assert str(roof.ceiling(DRAM, 0.6).variant) == "triad"  # 2/3 is nearer than 1/2
+    assert str(roof.ceiling(TENSOR_FP8).variant) == "library"  # not "exact accumulate"
+    assert str(roof.ceiling(LAUNCH).variant) == "back to back"
+    assert str(roof.ceiling(PCIE).variant) == "h2d, pinned"
+    assert not any(c.variant.sustained for c in roof.ceilings)
+    # What is measured as resident in 60 MiB of L2 is placed there, more is not.
+    assert roof.innermost(50_000_000) == L2
+    assert roof.innermost(70_000_000) == DRAM
+
+
+def test_ten_seconds_of_products_pull_the_clock_down(h200):
+    trace = next(t for t in h200.traces if t.resource == TENSOR_BF16)
+    columns = (trace.clock_hz, trace.memory_clock_hz, trace.power_w, trace.temperature_c)
+    assert {len(column) for column in (*columns, trace.held_back)} == {len(trace.at_s)}
+    assert trace.clock_hz[-1] == 1395e6
+    assert trace.held_back[-1] == "sw power cap"
+    burst, sustained = (
+        next(
+            c.rate
+            for c in h200.ceilings
+            if c.resource == TENSOR_BF16 and c.variant == Variant(reach=Reach.LIBRARY, sustained=s)
+        )
+        for s in (False, True)
+    )
+    assert sustained < 0.9 * burst

@@ -1,0 +1,103 @@
+"""``roofline lab`` around experiments that are made up, and one real one."""
+
+import json
+
+import pytest
+
+from roofline.bench.lab import banks, cpu_dial, dial, gpu_dial, starts
+from roofline.bench.lab import matmul as matrix
+from roofline.cli import main
+from tests.bench.lab.test_dial import machine
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A dial that is turned at once, and no GPU."""
+    asked = []
+
+    def measure(chains, tick):
+        asked.append(chains)
+        tick("F = 1", 0.0)
+        return dial.outcome(
+            "Toy CPU", machine(), gpu=False, chains=chains, latency=4.2, conditions=("here",)
+        )
+
+    monkeypatch.setattr(cpu_dial, "measure", measure)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    return asked
+
+
+def test_prediction_beside_the_measurement(capsys, toy):
+    """66/4.2 = 15.71; 15.71 / 12 = 1.31."""
+    assert main(["lab", "dial", "--predict", "12 flop/B"]) == 0
+    out = capsys.readouterr().out
+    assert "measured   15.7 flop/B" in out
+    assert "predicted  12 flop/B (measured is 1.31 of it)" in out
+    assert toy == [4]
+
+
+def test_json_and_file_hold_one_document(capsys, toy, tmp_path):
+    path = tmp_path / "dial.json"
+    assert main(["lab", "dial", "--json", "-o", str(path), "--predict", "4", "--chains", "1"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == json.loads(path.read_text())
+    assert shown["schema"] == "roofline.lab/1"
+    assert (shown["experiment"], shown["measured"], shown["prediction"]) == ("dial", 4.2, 4.0)
+    assert shown["off_by"] == pytest.approx(1.05)
+    assert shown["device"] == {"name": "Toy CPU", "kind": "cpu"}
+    assert [c["unit"] for c in shown["columns"]] == ["", "flop/B", "B/s", "flop/s", ""]
+    assert len(shown["rows"]) == 12  # F = 1 to 2048
+    assert toy == [1]
+
+
+def test_nobody_is_asked_where_nobody_can_answer(capsys, toy):
+    assert main(["lab", "dial"]) == 0
+    assert "predicted  nothing" in capsys.readouterr().out
+
+
+def test_a_person_is_asked_first(capsys, toy, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_a, **_k: "20")
+    assert main(["lab", "dial"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("Before measuring: at which intensity") < out.index("dial on Toy CPU")
+    assert "predicted  20 flop/B" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dial", "--predict", "many"], "a prediction is a positive number of flop/B; got 'many'"),
+        (["dial", "--predict", "-1"], "a prediction is a positive number of flop/B; got '-1'"),
+        (["dial", "--chains", "3"], "chains are a power of two, 1 to 16; got 3"),
+        (["dial", "--device", "tpu"], "no device 'tpu' here; there is cpu"),
+        (["dial", "-o", "/nowhere/x"], "cannot write /nowhere/x: no folder /nowhere"),
+        (["launch", "--predict", "5 GB"], "expected a quantity in s"),
+        (["banks"], "this experiment needs an NVIDIA GPU; there is cpu"),
+    ],
+)
+def test_a_mistake_is_one_sentence(capsys, toy, arguments, said):
+    assert main(["lab", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert said in shown.err
+    assert toy == []
+
+
+def test_every_experiment_has_a_question_for_its_devices():
+    for questions in (matrix.QUESTIONS, starts.QUESTIONS):
+        assert set(questions) == {"cpu", "gpu"}
+    assert banks.QUESTION.text
+    assert gpu_dial.UNROLLED in dial.FS
+
+
+def test_starting_an_operator_on_this_machine(capsys, monkeypatch):
+    """Structure and sanity only: recording gradients costs more than not recording them."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert main(["lab", "launch", "--json", "--predict", "1 us"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    seconds = {row[0]: row[1] for row in shown["rows"]}
+    assert shown["prediction"] == pytest.approx(1e-6)
+    assert shown["measured"] == seconds[starts.EAGER] > 0
+    assert seconds["eager operator, recording gradients"] > seconds[starts.EAGER]
