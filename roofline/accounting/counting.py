@@ -28,6 +28,7 @@ from roofline.runfile import Phase, Signature
 from roofline.work import Ledger
 
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+_DEVICE = torch.ops.prim.device.default
 _SEEN = PLAIN | {FakeTensor}
 
 _Where = tuple[int, int, int, bool]  # signature, phase, module, recomputed
@@ -135,6 +136,8 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run one operator and count it."""
+        if func is _DEVICE and type(args[0]) is FakeTensor:
+            return args[0].fake_device  # asked about twice a call, and slow to ask
         kwargs = kwargs or {}
         for kind in types:
             if kind not in _SEEN:
