@@ -18,19 +18,19 @@ def table(device: Device, sheet: Device | None) -> "Table":
 
     columns: list[tuple[str, Cell]] = [("ceiling", lambda c: c.resource.name), ("of", _of)]
     left = len(columns)
-    if any(c.variant.threads for c in device.ceilings):
+    if device.kind == "cpu":
         columns.append(("threads", lambda c: str(c.variant.threads or "")))
     columns += [
         ("holds", lambda c: "" if c.capacity is None else show_binary(c.capacity)),
         ("median", lambda c: show(c.rate, f"{c.resource.unit}/s")),
-        ("95 % of median", _interval),
+        ("95 % of median", _interval if device.kind == "cpu" else _reach),
         ("n", lambda c: str(c.provenance.spread.n) if c.provenance.spread else ""),
     ]
-    if any(c.provenance.spread and c.provenance.spread.dropped for c in device.ceilings):
+    if device.kind == "cpu":
         columns.append(("clean", _clean))
     if any(c.clock_hz for c in device.ceilings):
         columns.append(("MHz", lambda c: f"{c.clock_hz / 1e6:.0f}" if c.clock_hz else ""))
-    if sheet is not None:
+    if sheet is not None and device.kind == "gpu":
         columns.append(("of printed\nat clock", lambda c: _of_printed(c, sheet)))
     made = Table(box=None, pad_edge=False, header_style="bold")
     for i, (heading, _) in enumerate(columns):
@@ -43,7 +43,7 @@ def table(device: Device, sheet: Device | None) -> "Table":
 def unstable(ceilings: Sequence[Ceiling]) -> list[str]:
     """A line for every ceiling whose samples are no one number."""
     return [
-        f"{c.resource.name} {c.variant}: {c.provenance.spread.unstable}"
+        f"{c.resource.name} {c.variant}".rstrip() + f": {c.provenance.spread.unstable}"
         for c in sorted(ceilings, key=_order)
         if c.provenance.spread and c.provenance.spread.unstable
     ]
@@ -72,9 +72,16 @@ def _interval(c: Ceiling) -> str:
     spread, unit = c.provenance.spread, f"{c.resource.unit}/s"
     if spread is None or spread.low is None or spread.high is None:
         return ""
-    low, high = show(spread.low, unit), show(spread.high, unit)
-    number, _, prefixed = low.partition(" ")
-    return f"{number} to {high}" if high.endswith(f" {prefixed}") else f"{low} to {high}"
+    return f"{show(spread.low, unit)} to {show(spread.high, unit)}"
+
+
+def _reach(c: Ceiling) -> str:
+    """How far the interval of the median reaches to its farther side: a GPU's are narrow."""
+    spread = c.provenance.spread
+    if spread is None or spread.low is None or spread.high is None:
+        return ""
+    off = max(spread.high - spread.median, spread.median - spread.low) / spread.median
+    return f"± {off:.1%}"
 
 
 def _clean(c: Ceiling) -> str:
