@@ -9,7 +9,6 @@ Samples cannot be recorded here: written by hand.
 Spec     likwid wiki, "likwid-perfctr", CSV output.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,9 @@ from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
 from roofline.importers.format import DAMAGE, Format, Options, Source
+from roofline.importers.limits import duration_ns
+from roofline.importers.lines import decoded, rows
 from roofline.importers.ncu.number import number
-from roofline.importers.ncu.text import decoded
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import unknown
 
@@ -52,7 +52,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     for source in sources:
         try:
             with source.open() as stream:
-                _read(csv.reader(decoded(stream, source.head)), found)
+                _read(rows(decoded(stream, source.head)), found)
         except DAMAGE as error:
             raise BadInput(f"{source.name} is damaged: {error}") from None
     if not found.regions:
@@ -62,7 +62,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     events, now = [], 0
     for at, metrics in enumerate(found.regions.values()):
         seconds = metrics.get(RUNTIME)
-        duration = None if not seconds else round(seconds * 1e9)
+        duration = None if seconds is None else duration_ns(seconds * 1e9)
         events.append(
             Event(
                 signature=at, kind="region", step=0, start_ns=now, duration_ns=duration,
@@ -87,9 +87,9 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     )
 
 
-def _read(rows: Iterable[list[str]], found: _Found) -> None:
+def _read(table_rows: Iterable[list[str]], found: _Found) -> None:
     region, of_metrics, statistics, summed = WHOLE, False, False, set[str]()
-    for row in rows:
+    for row in table_rows:
         cells = [cell.strip() for cell in row]
         first = cells[0] if cells else ""
         if first == "CPU name:" and len(cells) > 1:
@@ -100,7 +100,7 @@ def _read(rows: Iterable[list[str]], found: _Found) -> None:
             kind = next((cell for cell in cells if cell.startswith("Group ")), "")
             of_metrics = " Metric" in kind
             statistics = kind.endswith("STAT")
-            found.groups.append(cells[cells.index(kind) + 1] if kind else "")
+            found.groups += cells[cells.index(kind) + 1 :][:1] if kind else []
         elif first == "Metric":
             found.threads = found.threads if statistics else sum(bool(c) for c in cells[1:])
         elif of_metrics and first:

@@ -29,6 +29,7 @@ from roofline.device import (
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source, one
+from roofline.importers.limits import duration_ns
 from roofline.importers.ncu.names import readable
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import Count, Entry, Ledger, unknown
@@ -81,7 +82,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     for node in nodes:
         name = readable(node.name)
         signature = signatures.setdefault((name, _ledger(name, node)), len(signatures))
-        mean = round(node.time_ns / node.count)
+        mean = duration_ns(node.time_ns / node.count) or 0
         for _ in range(node.count if node.count <= REPEATED_AT_MOST else 1):
             events.append(
                 Event(

@@ -9,8 +9,7 @@ Samples cannot be recorded here: written by hand.
 Spec     ROCm Compute Profiler, "Standalone roofline".
 """
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from roofline.device import (
@@ -32,8 +31,8 @@ from roofline.device import (
 from roofline.errors import BadInput
 from roofline.importers.ceilings import dated, measured, run_of
 from roofline.importers.format import DAMAGE, Format, Options, Source
+from roofline.importers.lines import decoded, rows
 from roofline.importers.ncu.number import number
-from roofline.importers.ncu.text import decoded
 from roofline.provenance import Spread
 from roofline.runfile import Run
 
@@ -54,21 +53,21 @@ def recognises(head: bytes) -> bool:
 
 def load(sources: Sequence[Source], options: Options) -> Run:
     """The ceilings of the first device of a node."""
-    rows: list[dict[str, str]] = []
+    found: list[dict[str, str]] = []
     held, model, others = sources[0], "", 0
     for source in sources:
         try:
             with source.open() as stream:
-                read = [r for r in csv.DictReader(decoded(stream, source.head)) if None not in r]
-        except (*DAMAGE, csv.Error) as error:
+                read = _records(rows(decoded(stream, source.head)))
+        except DAMAGE as error:
             raise BadInput(f"{source.name} is damaged: {error}") from None
         if read and "HBMBw" in read[0]:
-            rows, held, others = read[:1], source, len(read) - 1
+            found, held, others = read[:1], source, len(read) - 1
         elif read:
             model = read[0].get("gpu_model") or ""
-    if not rows:
+    if not found:
         raise BadInput(f"{held.name} holds no ceilings: roofline.csv does")
-    columns = {name.lower(): value for name, value in rows[0].items() if value}
+    columns = {name.lower(): value for name, value in found[0].items() if value}
     ceilings = [c for name, r in COLUMNS.items() if r and (c := _ceiling(name, r, columns, held))]
     if not ceilings:
         raise BadInput(f"{held.name} holds no rate that is known here")
@@ -81,6 +80,12 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         name=f"AMD {model}" if model else "device measured by rocprofiler-compute", kind="gpu",
         warnings=warnings,
     )  # fmt: skip
+
+
+def _records(table: Iterator[list[str]]) -> list[dict[str, str]]:
+    """The whole rows of a table by the names of its columns."""
+    names = next(table, [])
+    return [dict(zip(names, row, strict=True)) for row in table if len(row) == len(names)]
 
 
 def _ceiling(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from roofline.importers.jax.details import number
+from roofline.importers.limits import duration_ns
 from roofline.runfile import Step
 
 _DEVICE = re.compile(r"/device:(?P<kind>GPU|TPU):(?P<number>\d+)")
@@ -78,13 +79,12 @@ def _is_operations(kind: str, thread: str, event: TraceEvent) -> bool:
 
 def _ran(event: TraceEvent, stream: int | None) -> Ran:
     args = event.args or {}
-    duration = event.dur if event.dur is not None and 0 < event.dur < 1e12 else None
     exact_ps = number(args.get("device_duration_ps"))
-    ns = exact_ps / 1e3 if exact_ps else None if duration is None else duration * 1e3
+    ns = exact_ps / 1e3 if exact_ps else None if event.dur is None else event.dur * 1e3
     return Ran(
         event.name or str(args.get("hlo_op", "unnamed")),
         round((event.ts or 0.0) * 1e3),
-        round(ns) or None if ns is not None else None,
+        duration_ns(ns),
         stream,
         args,
     )

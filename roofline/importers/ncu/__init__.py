@@ -15,13 +15,14 @@ from collections.abc import Sequence
 
 from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source
+from roofline.importers.lines import decoded
 from roofline.importers.ncu import report
 from roofline.importers.ncu.convert import Notes, convert
 from roofline.importers.ncu.device import device_of
 from roofline.importers.ncu.number import decimal_mark
 from roofline.importers.ncu.pages import Launches, wanted
 from roofline.importers.ncu.private import scrubbed
-from roofline.importers.ncu.text import Text, decoded, parse
+from roofline.importers.ncu.text import Text, parse
 from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Recorder, Run
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from roofline.counters import seconds
 from roofline.device import Device
+from roofline.importers.limits import duration_ns
 from roofline.importers.ncu.names import readable
 from roofline.importers.ncu.number import Mark
 from roofline.importers.ncu.pages import Launch, dimensions
@@ -48,7 +49,7 @@ def convert(
         if clock.doubt:
             doubts[clock.doubt] = doubts.get(clock.doubt, 0) + 1
         above |= {n: v for n, v in counters.items() if v > 100 and _is_percentage(n)}
-        duration_ns = None if clock.value is None else round(clock.value * 1e9)
+        lasted = None if clock.value is None else duration_ns(clock.value * 1e9)
         signature = signatures.setdefault(
             (launch.kernel, launch.grid, launch.block), len(signatures)
         )
@@ -60,13 +61,13 @@ def convert(
                     kind="kernel",
                     step=0,
                     start_ns=now_ns,
-                    duration_ns=duration_ns,
+                    duration_ns=lasted,
                     module=launch.nvtx,
                     stream=int(launch.stream) if launch.stream.isdigit() else None,
                     counters=counters,
                 )
             )
-            now_ns += duration_ns or 0
+            now_ns += lasted or 0
     warnings = [*notes.warnings, *_remarks(launches, unread, above, doubts)]
     return Run(
         recorder=replace(recorder, warnings=tuple(warnings)),

@@ -96,7 +96,7 @@ class Launches:
 
     def add(self, table: Table) -> None:
         """Take in one table of any page."""
-        if METRIC in table.header:
+        if METRIC in table.header and (VALUE in table.header or AVERAGE in table.header):
             self._long(table)
         else:
             self._wide(table)

@@ -4,13 +4,12 @@ Around, between and inside the tables stand the profiler's own lines (``==PROF==
 the profiled program printed.  A header is known by its column names, a row by its shape.
 """
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import BinaryIO
+
+from roofline.importers.lines import cells
 
 _MESSAGE = re.compile(r"==(?P<kind>[A-Z]+)== ?(?P<text>.*)")
 KERNEL, METRIC, VALUE, UNIT, AVERAGE = (
@@ -38,13 +37,6 @@ class Text:
     warnings: list[str] = field(default_factory=list)  # ==WARNING== lines
     noise: int = 0  # lines that belong to the profiled program
     short: int = 0  # rows that were cut off
-
-
-def decoded(stream: BinaryIO, head: bytes) -> Iterable[str]:
-    """The lines of an export: UTF-8 or, redirected by PowerShell, UTF-16; any line ends."""
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    encoding = "utf-16" if wide else "utf-8-sig"
-    return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
 
 
 def parse(lines: Iterable[str], wanted: Callable[[Sequence[str]], Sequence[int]]) -> Text:
@@ -116,7 +108,7 @@ def _header(line: str) -> tuple[list[str], str] | None:
     if start > 0 and not line.startswith(("ID", "Process ID", KERNEL)):
         line = line[start:]
     for delimiter in DELIMITERS:
-        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+        names = [name.strip() for name in cells(line, delimiter)]
         if KERNEL not in names:
             continue
         long = METRIC in names and (VALUE in names or AVERAGE in names)
@@ -156,20 +148,14 @@ class _Row:
         """A row that another tool saved again, without the quotes."""
         if line.count(self.delimiter) + 1 < self.least:
             return None
-        row = self._csv(line)
+        row = cells(line, self.delimiter)
         return row if self.least <= len(row) <= self.width else None
 
     def _split(self, line: str) -> list[str]:
         """Cells by the seams between quoted cells, checked; by the csv module otherwise."""
         body = line[:-1] if line.endswith(self.delimiter) else line
         if body.endswith('"') and len(body) > 1:
-            cells = body[1:-1].split(self.seam)
-            if body.count('"') == 2 * len(cells):
-                return cells
-        return self._csv(line)
-
-    def _csv(self, line: str) -> list[str]:
-        try:
-            return next(csv.reader([line], delimiter=self.delimiter), [])
-        except csv.Error:
-            return []
+            parts = body[1:-1].split(self.seam)
+            if body.count('"') == 2 * len(parts):
+                return parts
+        return cells(line, self.delimiter)

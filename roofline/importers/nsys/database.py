@@ -47,7 +47,7 @@ def opened(path: Path, name: str) -> Iterator[sqlite3.Connection]:
     try:
         yield connection
     except sqlite3.Error as error:
-        raise BadInput(f"{name} is a damaged database: {error}") from None
+        raise BadInput(f"{name} is a damaged database: {' '.join(str(error).split())}") from None
     finally:
         connection.close()
 

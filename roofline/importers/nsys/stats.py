@@ -7,7 +7,6 @@ Units    in the column names: ns, us, ms, s; B, KB, MB as powers of 1000.
 Spec     Nsight Systems User Guide, "Report scripts".
 """
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,15 +15,17 @@ from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers.format import Options, Source
 from roofline.importers.kineto import copies
+from roofline.importers.limits import duration_ns, moment_ns
+from roofline.importers.lines import decoded, rows
 from roofline.importers.ncu.names import readable
 from roofline.importers.ncu.number import number
-from roofline.importers.ncu.text import decoded
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import unknown
 
 _HEAD = re.compile(r"\s*(?P<name>[^()]*?)\s*(?:\((?P<unit>[^()]*)\))?\s*")
 _NS = {"ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9}
 _BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2}
+_MOST_BYTES = 1e18  # of one copy; above this a number is damage
 _COPY = re.compile(r"\[CUDA (?P<what>memcpy|memset)(?: (?P<way>[\w-]+))?\]", re.IGNORECASE)
 _WAYS = {"host-to-device": "HtoD", "device-to-host": "DtoH", "device-to-device": "DtoD"}
 REPEATED_AT_MOST = 100_000  # launches that one row of a summary is written out as
@@ -38,6 +39,7 @@ class _Columns:
 
     at: dict[str, int]
     unit: dict[str, str]
+    width: int
 
     def has(self, names: Sequence[str]) -> bool:
         return all(name in self.at for name in names)
@@ -82,7 +84,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     found = _Found()
     for source in sources:
         with source.open() as stream:
-            _read(csv.reader(decoded(stream, source.head)), found)
+            _read(rows(decoded(stream, source.head)), found)
     if not found.events:
         raise BadInput(
             f"{sources[0].name} holds no report of kernels: "
@@ -107,16 +109,16 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     )
 
 
-def _read(rows: Iterable[Sequence[str]], found: _Found) -> None:
+def _read(table_rows: Iterable[Sequence[str]], found: _Found) -> None:
     columns: _Columns | None = None
-    for row in rows:
+    for row in table_rows:
         header = _header(row)
         if header is not None:
             columns = header
             if not (columns.has(_TRACE) or columns.has(_SUMMARY)):
                 found.skipped.append(", ".join(row[:4]))
             continue
-        if columns is None or len(row) != len(columns.at):
+        if columns is None or len(row) != columns.width:
             continue
         if columns.has(_TRACE):
             _trace(row, columns, found)
@@ -132,14 +134,13 @@ def _header(row: Sequence[str]) -> _Columns | None:
         return None
     names = [match["name"] for match in cells]
     units = {match["name"]: match["unit"] or "" for match in cells}
-    return _Columns({name: at for at, name in enumerate(names)}, units)
+    return _Columns({name: at for at, name in enumerate(names)}, units, len(row))
 
 
 def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
-    start = columns.value(row, "Start", _NS)
+    start = moment_ns(columns.value(row, "Start", _NS))
     if start is None:
         return
-    duration = columns.value(row, "Duration", _NS)
     nbytes = columns.value(row, "Bytes", _BYTES)
     stream = columns.value(row, "Strm", {})
     if "Device" in columns.at:
@@ -150,9 +151,9 @@ def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
             signature=_signature(row[columns.at["Name"]], nbytes, found),
             kind="memcpy" if copy else "kernel",
             step=0,
-            start_ns=round(start),
-            duration_ns=round(duration) if duration else None,
-            stream=None if stream is None else int(stream),
+            start_ns=start,
+            duration_ns=duration_ns(columns.value(row, "Duration", _NS)),
+            stream=None if stream is None or not 0 <= stream < 1e15 else int(stream),
             counters={} if copy else _launched(row, columns),
         )
     )
@@ -163,13 +164,17 @@ def _summary(row: Sequence[str], columns: _Columns, found: _Found) -> None:
     times = columns.value(row, "Instances", {})
     if total is None or not times or times < 1:
         return
+    mean = duration_ns(total / times) or 0
     written = int(times) if times <= REPEATED_AT_MOST else 1
     signature = _signature(row[columns.at["Name"]], None, found)
     now = found.events[-1].start_ns + (found.events[-1].duration_ns or 0) if found.events else 0
-    mean = round(total / times)
     found.events += [
         Event(
-            signature=signature, kind="kernel", step=0, start_ns=now + mean * at, duration_ns=mean
+            signature=signature,
+            kind="kernel",
+            step=0,
+            start_ns=now + mean * at,
+            duration_ns=mean or None,
         )
         for at in range(written)
     ]
@@ -185,7 +190,7 @@ def _signature(name: str, nbytes: float | None, found: _Found) -> int:
     named = (
         "Memset" if copy["what"].lower() == "memset" else f"Memcpy {_WAYS.get(way.lower(), way)}"
     )
-    size = None if nbytes is None else round(nbytes)
+    size = None if nbytes is None or not 0 <= nbytes < _MOST_BYTES else round(nbytes)
     return found.number(
         named, size, lambda: Signature(name=named, ledger=copies.ledger(named, size))
     )

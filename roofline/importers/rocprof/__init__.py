@@ -19,7 +19,7 @@ from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
 from roofline.importers.format import DAMAGE, Format, Options, Source
-from roofline.importers.ncu.text import decoded
+from roofline.importers.lines import decoded
 from roofline.importers.rocprof.dispatch import Dispatch, convert
 from roofline.importers.rocprof.document import ROOT, Document
 from roofline.importers.rocprof.tables import Tables

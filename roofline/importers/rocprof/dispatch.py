@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roofline.importers.kineto import copies
+from roofline.importers.limits import duration_ns
 from roofline.importers.ncu.names import readable
 from roofline.runfile import Event, Gap, Signature, Step, table
 from roofline.work import unknown
@@ -32,9 +33,9 @@ class Dispatch:
     @property
     def duration_ns(self) -> int | None:
         """Its time; None where it is not recorded or not positive."""
-        if self.start_ns is None or self.end_ns is None or self.end_ns <= self.start_ns:
+        if self.start_ns is None or self.end_ns is None:
             return None
-        return self.end_ns - self.start_ns
+        return duration_ns(self.end_ns - self.start_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,12 @@ One row a dispatch with a column a counter, one row a counter of a dispatch, one
 without counters, or one row a kernel with its calls: told apart by which columns there are.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from roofline.importers.lines import rows
 from roofline.importers.ncu.number import number
 from roofline.importers.rocprof.dispatch import Dispatch
 
@@ -62,20 +62,20 @@ class Tables:
 
     def add(self, lines: Iterable[str]) -> None:
         """Take in one table; lines before its header are passed over."""
-        rows = csv.reader(lines)
-        for row in rows:
+        table = rows(lines)
+        for row in table:
             head = _Head(row)
             if head.is_table:
-                self._read(head, rows)
+                self._read(head, table)
                 return
         self.skipped += 1
 
-    def _read(self, head: "_Head", rows: Iterable[list[str]]) -> None:
+    def _read(self, head: "_Head", table: Iterable[list[str]]) -> None:
         if head.has("product"):
-            self._agents(head, rows)
+            self._agents(head, table)
             return
         numbers = count()
-        for row in rows:
+        for row in table:
             if len(row) != head.width:
                 continue
             if head.has("calls", "total"):
@@ -126,8 +126,8 @@ class Tables:
             )
         )
 
-    def _agents(self, head: "_Head", rows: Iterable[list[str]]) -> None:
-        for row in rows:
+    def _agents(self, head: "_Head", table: Iterable[list[str]]) -> None:
+        for row in table:
             if len(row) == head.width and head.text(row, "agent_type").upper() in ("GPU", ""):
                 self.products[str(len(self.products))] = head.text(row, "product")
 
