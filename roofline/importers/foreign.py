@@ -14,6 +14,16 @@ def _holds(*words: bytes) -> _Test:
     return lambda head: all(word in head for word in words)
 
 
+def _tabular(head: bytes) -> bool:
+    """Whether the first lines have equally many separators, several each."""
+    lines = [line for line in head.splitlines()[:4] if line.strip()]
+    return any(
+        len({line.count(mark) for line in lines}) == 1 and lines[0].count(mark) > 2
+        for mark in (b",", b"\t", b";")
+        if lines
+    )
+
+
 # The first that fits.  Each phrase continues "FILE ...".
 _KINDS: tuple[tuple[_Test, str], ...] = (
     (lambda head: not head.strip(b"\0 \t\r\n"), "is empty"),
@@ -38,10 +48,7 @@ _KINDS: tuple[tuple[_Test, str], ...] = (
     (_holds(b'"cells"', b'"nbformat"'), "is a notebook"),
     (lambda head: re.match(rb"\s*[{\[]", head) is not None, "is JSON, but no trace known here"),
     (lambda head: b"\0" in head, "is binary, and of no kind known here"),
-    (
-        lambda head: head.count(b",") > 8 or head.count(b"\t") > 8,
-        "is a table without known columns",
-    ),
+    (_tabular, "is a table without known columns"),
 )
 
 

@@ -32,6 +32,10 @@ def device(
     """
     if options.device is not None:
         return resolve(options.device)
+    if used is None and about.get("deviceProperties"):
+        warnings.append(
+            "the trace lists a GPU and nothing that ran on one, so times are those of the host"
+        )
     name = "" if used is None else device_name(about, used)
     if not name:
         what = "processor" if used is None else "GPU"
