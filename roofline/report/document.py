@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from roofline.counters import busiest
 from roofline.device import BOUNDARIES, PIPES, Ceiling, Resource
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
@@ -78,6 +79,7 @@ def _item(item: Item, program: Program) -> Document:
         ),
         "ledger": _lines(item.placement.counted, n) if len(item.signatures) == 1 else None,
         "facts": _facts(program, item),
+        "busiest": _busiest(program, item),
     }
 
 
@@ -237,6 +239,14 @@ def _facts(program: Program, item: Item) -> Document:
         }
         for name, reading in known.items()
     }  # fmt: skip
+
+
+def _busiest(program: Program, item: Item) -> Document | None:
+    """The part of the chip nearest its own peak, as the profiler saw it; null is not known."""
+    found = (
+        busiest(program.facts.get(item.signatures[0], {})) if len(item.signatures) == 1 else None
+    )
+    return None if found is None else {"fact": found[0], "value": found[1].value, "unit": "%"}
 
 
 def _exactness(ledgers: Sequence[Ledger]) -> str:

@@ -62,6 +62,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     launches = Launches()
     notes = Notes()
     skipped = noise = short = 0
+    printed = False
     for source in sources:
         text = _read(source)
         for table in text.tables:
@@ -69,13 +70,19 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             skipped += table.left_out
         noise += text.noise
         short += text.short
+        printed = printed or text.printed
         keep = (lambda line: line) if options.keep_private else scrubbed
         notes.errors += [keep(line) for line in text.errors]
         notes.warnings += [f"Nsight Compute: {keep(line)}" for line in text.warnings]
+    if not launches.found and printed:
+        raise BadInput(f"{sources[0].name} is the page for people: print it with `--csv`")
     if not launches.found:
         raise BadInput(_nothing([s.name for s in sources], notes))
     mark = options.decimal or decimal_mark(launches.cells(), sources[0].name)
     notes.warnings += _skipped(skipped, len(launches.unnamed), noise, short)
+    device = device_of(launches, options.device, mark)
+    if device is None:
+        notes.warnings.append("the export does not name the GPU; --device NAME does")
     return convert(
         launches.found,
         mark,
@@ -87,7 +94,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             cache=(options.ncu_cache or CacheState.UNKNOWN).value,
             clock=(options.ncu_clock or ClockState.UNKNOWN).value,
         ),
-        device=device_of(launches, options.device, mark),
+        device=device,
         notes=notes,
     )
 

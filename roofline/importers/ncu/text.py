@@ -37,6 +37,7 @@ class Text:
     warnings: list[str] = field(default_factory=list)  # ==WARNING== lines
     noise: int = 0  # lines that belong to the profiled program
     short: int = 0  # rows that were cut off
+    printed: bool = False  # the page meant for people stands among it
 
 
 def parse(lines: Iterable[str], wanted: Callable[[Sequence[str]], Sequence[int]]) -> Text:
@@ -66,6 +67,7 @@ def parse(lines: Iterable[str], wanted: Callable[[Sequence[str]], Sequence[int]]
         row = reader.read(line) if reader is not None else None
         if row is None or table is None or reader is None:
             text.noise += bool(line.strip())
+            text.printed = text.printed or line.lstrip().startswith("Section: ")
         elif len(row) < reader.least:
             text.short += 1
         else:

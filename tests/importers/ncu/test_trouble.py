@@ -13,6 +13,7 @@ from roofline.errors import BadInput, Missing
 from roofline.importers import load
 from roofline.measurement import CacheState, ClockState
 from roofline.program import read
+from roofline.report.document import of_run
 from tests.importers.ncu.exports import LONG, WIDE, details, launch, metrics, quoted, raw, run
 from tests.importers.ncu.exports import counters as of
 
@@ -432,3 +433,22 @@ def test_simt_gemm_whose_moves_are_half_instructions(tmp_path):
     assert ledger.demand() == {VECTOR_FP32: 2 * 256**3}
     assert ledger.unaccounted == ()
     assert "moves" in ledger.conventions[0]
+
+
+def test_the_page_for_people(tmp_path):
+    """Without --csv the profiler prints aligned text: which option to give."""
+    page = '==PROF== Profiling "k"\n  k (1, 1, 1)x(256, 1, 1), Context 1\n    Section: Launch Statistics\n    Grid Size 1\n'
+    with pytest.raises(BadInput, match="print it with `--csv`"):
+        run(tmp_path, page)
+
+
+def test_compute_bound_by_the_path_that_is_busy(tmp_path):
+    """SM 47 %, DRAM 12 %, fp32-accumulate tensor path 96 %: the document names the path, 96 %."""
+    pct = ".avg.pct_of_peak_sustained_elapsed"
+    page = details(*metrics(0, "k", {
+        f"sm__throughput{pct}": ("47.0", "%"), f"gpu__dram_throughput{pct}": ("12.0", "%"),
+        f"sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off{pct}": ("96.0", "%"), **TIME,
+    }))  # fmt: skip
+    (item,) = of_run(run(tmp_path, page))["items"]
+
+    assert item["busiest"] == {"fact": "tensor_fp16_dst_fp32", "value": 96.0, "unit": "%"}
