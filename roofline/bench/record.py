@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from roofline.bench.sample import TRUSTED, Samples
+from roofline.bench.verdict import verdict
 from roofline.device import Ceiling, Resource, Variant
 from roofline.provenance import Basis, Provenance, spread
 
@@ -46,6 +47,7 @@ def ceiling(
 ) -> Found:
     """The median of the clean samples as a ceiling; absent when too few of them are clean.
 
+    Samples stand in the order they were taken: a drift or two modes among them are told.
     `method` says in words what was timed and with which code; `conditions` what a reader needs
     to notice that the number no longer holds.
     """
@@ -55,7 +57,9 @@ def ceiling(
             resource, variant, f"{clean} of {total} samples undisturbed, {TRUSTED:.0%} are needed"
         )
     now = datetime.now(UTC)
-    found = spread(samples.rates, dropped=total - clean)
+    shape = verdict(samples.rates)
+    unstable = shape.why if shape.shape in ("drifting", "bimodal") else ""
+    found = spread(samples.rates, dropped=total - clean, unstable=unstable)
     told = (*conditions, f"{clean} of {total} samples undisturbed", f"{now:%Y-%m-%dT%H:%M:%SZ}")
     return Ceiling(
         resource=resource,

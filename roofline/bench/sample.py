@@ -1,6 +1,5 @@
 """Repeated timing that knows when it was disturbed."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from roofline.provenance import spread
@@ -52,8 +51,3 @@ class Samples:
         than the median.
         """
         return spread(self.rates).q3 if self.rates else None
-
-
-def pooled(parts: Iterable[Samples]) -> Samples:
-    """The samples of several stretches of the same quantity."""
-    return Samples(tuple(sample for part in parts for sample in part.all))

@@ -3,7 +3,7 @@
 import pytest
 
 from roofline.bench.record import Absent, absences, ceiling
-from roofline.bench.sample import Sample, Samples, pooled
+from roofline.bench.sample import Sample, Samples
 from roofline.device import L2, L3, Variant
 from roofline.provenance import Basis
 
@@ -62,9 +62,15 @@ def test_a_tenth_of_the_samples_must_be_clean(clean, total, trusted):
         )
 
 
-def test_pooling_keeps_every_sample():
-    a, b = samples((1.0, 1.0)), samples((2.0, 0.1), (3.0, 1.0))
-    assert pooled([a, b]) == samples((1.0, 1.0), (2.0, 0.1), (3.0, 1.0))
+def test_samples_that_are_no_one_number_say_so():
+    # Half at 50, half at 80, taking turns: the median lies where nothing was measured.
+    taken = samples(*[(50.0, 1.0), (80.0, 1.0)] * 10)
+    assert found(taken).provenance.spread.unstable.startswith("bimodal: 50 % of samples near 50")
+    falling = samples(*[(100.0 - k, 1.0) for k in range(20)])
+    assert found(falling).provenance.spread.unstable.startswith("drifting: ")
+    assert found(samples(*[(50.0, 1.0)] * 20)).provenance.spread.unstable == ""
+    # Three samples have no shape; that is what n is for.
+    assert found(samples(*[(50.0, 1.0), (80.0, 1.0), (50.0, 1.0)])).provenance.spread.unstable == ""
 
 
 def test_absences_are_told_by_reason():

@@ -177,3 +177,12 @@ def test_a_faster_way_without_a_clean_sample_leaves_the_size_unknown():
     [best] = sweep._best([fast, slow])
     assert best.way == "cached"
     assert sweep.points([best]) == []
+
+
+def test_pooled_samples_stand_in_the_order_they_were_taken():
+    # Two sizes in three rounds: 8 then 16 in each.
+    rates = {8: (1.0, 2.0, 3.0), 16: (10.0, 20.0, 30.0)}
+    of = [Swept(s, "w", Samples(tuple(Sample(r, 1.0) for r in rs))) for s, rs in rates.items()]
+    taken, ways = sweep.within(of, [8, 16])
+    assert taken.rates == (1.0, 10.0, 2.0, 20.0, 3.0, 30.0)
+    assert ways == ("w",)

@@ -10,7 +10,7 @@ from roofline.bench.cpu.buffer import Buffer, room
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.kernels import ARRAYS, ELEMENT, Kernels, Stream
 from roofline.bench.plateau import Point
-from roofline.bench.sample import Sample, Samples, pooled
+from roofline.bench.sample import Sample, Samples
 from roofline.provenance import spread
 
 _EVERY_WAY = 1 << 20  # B a thread: over smaller sets only the first way of an access is tried
@@ -82,9 +82,11 @@ def points(swept: Sequence[Swept]) -> list[Point]:
 
 
 def within(swept: Sequence[Swept], sizes: Sequence[int]) -> tuple[Samples, tuple[str, ...]]:
-    """The pooled samples at `sizes`, and the ways they were obtained by."""
+    """The samples at `sizes` in the order they were taken, and the ways they were obtained by."""
     inside = [s for s in swept if s.size in sizes]
-    return pooled(s.samples for s in inside), tuple(dict.fromkeys(s.way for s in inside))
+    rounds = zip(*(s.samples.all for s in inside), strict=True)
+    taken = Samples(tuple(sample for one_round in rounds for sample in one_round))
+    return taken, tuple(dict.fromkeys(s.way for s in inside))
 
 
 def _cells(kernels: Kernels, plan: Plan, buffers: Sequence[Buffer]) -> list[_Cell]:
