@@ -8,7 +8,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "findings"
 
 
 def test_codes_and_pages_match():
-    codes = {c for f in DIAGNOSIS.glob("*.py") for c in re.findall(r'"(RF\d{3})"', f.read_text())}
+    codes = {c for f in DIAGNOSIS.rglob("*.py") for c in re.findall(r'"(RF\d{3})"', f.read_text())}
     pages = {page.stem for page in PAGES.glob("RF*.md")}
     index = (PAGES / "index.md").read_text()
 

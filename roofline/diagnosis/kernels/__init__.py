@@ -1,0 +1,61 @@
+"""RF4xx: what a kernel's own counters say about why it is below its roof.
+
+These rules read the facts that a profiler recorded beside a launch; without facts they are
+silent.  Thresholds are assumed unless a comment says where they come from.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from roofline.diagnosis.kernels.launch_facts import brief, reader
+from roofline.diagnosis.kernels.memory import bank_conflicts, uncoalesced
+from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
+from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
+from roofline.diagnosis.rule import Finding
+from roofline.program import Program
+
+WORTH = 0.02  # share of device time below which a kernel is not worth a line
+RULES = (
+    uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, wrong_pipe,
+    special_functions,
+)  # fmt: skip
+
+
+def from_counters(program: Program) -> Iterator[Finding]:
+    """RF401 to RF408 for kernels that take a visible share of the time, one finding a cause."""
+    causes: dict[str, list[Finding]] = {}
+    for finding in _each(program):
+        causes.setdefault(finding.code, []).append(finding)
+    for findings in causes.values():
+        yield _merged(sorted(findings, key=lambda f: f.saves_s or 0.0, reverse=True))
+
+
+def _each(program: Program) -> Iterator[Finding]:
+    busy_s = program.whole.busy_s
+    for item in program.by("call"):
+        readings = program.facts.get(item.signatures[0])
+        share = (item.measured_s or 0.0) / item.steps / busy_s if busy_s else 0.0
+        if not readings or share < WORTH:
+            continue
+        fact = reader(readings)
+        for rule in RULES:
+            yield from rule(item, fact, program)
+
+
+def _merged(findings: list[Finding]) -> Finding:
+    """The worst, with the others named and their savings added."""
+    worst, others = findings[0], findings[1:]
+    if not others:
+        return worst
+    saves = [f.saves_s for f in findings if f.saves_s is not None]
+    names = dict.fromkeys(brief(f.item) for f in others)
+    return replace(
+        worst,
+        claim=f"{worst.claim}; {len(others)} more kernels likewise",
+        evidence=(*worst.evidence, f"likewise: {', '.join([*names][:4])}"),
+        items=tuple(f.item for f in findings),
+        item="",
+        saves_s=sum(saves) if saves else None,
+        now_s=None,
+        then_s=None,
+    )

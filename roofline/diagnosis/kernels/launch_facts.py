@@ -1,0 +1,107 @@
+"""Reading a kernel's facts, and the shape that every finding about a kernel has."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from roofline.counters import Reading
+from roofline.diagnosis.rule import Finding
+from roofline.program import Item, Program
+
+ON_ROOF = 0.8  # assumed: from this share of its roof on, nothing else limits a kernel
+BUSY = 60.0  # %, from which a part of the chip is said to be busy
+FED = 20.0  # %, from which the tensor pipe is what a kernel is about
+
+Facts = Callable[[str], float | None]
+
+
+def kernel_finding(
+    code: str,
+    item: Item,
+    claim: str,
+    evidence: tuple[str, ...],
+    next_step: str,
+    wrong_if: str,
+    *,
+    then: float | None = None,
+    best_s: float | None = None,
+) -> Finding:
+    """`then` is the share of today's time that would remain at best, `best_s` that time itself."""
+    now_s = None if item.measured_s is None else item.measured_s / item.steps
+    roof_s = None if item.roof_s is None else item.roof_s / item.steps
+    if best_s is None:
+        best_s = now_s * then if now_s is not None and then is not None else roof_s
+    saves_s = None if now_s is None or best_s is None else max(now_s - best_s, 0.0)
+    return Finding(
+        code=code,
+        item=item.name,
+        claim=claim,
+        evidence=tuple(line for line in evidence if line),
+        next_step=next_step,
+        wrong_if=wrong_if,
+        saves_s=saves_s,
+        now_s=now_s,
+        then_s=None if now_s is None or best_s is None else (best_s, now_s),
+    )
+
+
+def reader(readings: Mapping[str, Reading]) -> Facts:
+    """A kernel's facts by name; None is not recorded."""
+
+    def fact(name: str) -> float | None:
+        reading = readings.get(name)
+        return None if reading is None else reading.value
+
+    return fact
+
+
+def brief(name: str) -> str:
+    """A kernel's name without its template's insides, short enough for a sentence."""
+    plain = re.sub(r"<.*", "", name.removeprefix("void ")).rsplit("::", maxsplit=1)[-1] or name
+    return plain if len(plain) <= 60 else f"{plain[:57]}..."
+
+
+def waves_of(fact: Facts, program: Program) -> float | None:
+    """Waves of blocks: as counted, else from the launch and the limits of one SM.
+
+    Registers are handed out in units of 256 a warp (CUDA's occupancy calculator).
+    """
+    if (counted := fact("waves")) is not None:
+        return counted
+    per_sm, threads, registers = (
+        fact("blocks_per_sm"), fact("block_size"), fact("registers_per_thread"),
+    )  # fmt: skip
+    warps_max, blocks_max, file = (
+        _limit(program, name)
+        for name in ("warps_per_sm_max", "blocks_per_sm_max", "register_file_per_sm")
+    )
+    if per_sm is None or threads is None or warps_max is None or blocks_max is None:
+        return None
+    warps = -(-threads // 32)
+    resident = min(warps_max // warps, blocks_max)
+    if registers and file:
+        resident = min(resident, file // 4 // (-(-registers * 32 // 256) * 256 * warps))
+    shared, shared_max = fact("shared_per_block"), _limit(program, "shared_per_sm")
+    if shared and shared_max:
+        resident = min(resident, shared_max // shared)
+    return per_sm / resident if resident >= 1 else None
+
+
+def _limit(program: Program, name: str) -> float | None:
+    fact = program.device.fact(name) if program.device else None
+    return float(fact.value) if fact and isinstance(fact.value, float | int) else None
+
+
+def near_roof(item: Item, program: Program) -> bool:
+    """On its roof, the highest known for what binds it: then nothing else limits it."""
+    if item.roof_fraction is None or item.binding is None:
+        return False
+    binding = item.binding.ceiling
+    highest = program.roof.highest(binding.resource) or binding.rate
+    return item.roof_fraction * binding.rate / highest >= ON_ROOF
+
+
+def fraction_text(item: Item) -> str:
+    """How much of its roof it reaches, or nothing where that is unknown."""
+    if item.roof_fraction is None or item.binding is None:
+        return ""
+    return f"{item.roof_fraction:.0%} of its {item.binding.demanded.name} roof"

@@ -1,0 +1,110 @@
+"""Kernels that do not keep the chip's slots filled: grids, waves, warps, registers."""
+
+from collections.abc import Iterator
+
+from roofline.diagnosis.kernels.launch_facts import (
+    BUSY,
+    FED,
+    Facts,
+    brief,
+    fraction_text,
+    kernel_finding,
+    near_roof,
+    waves_of,
+)
+from roofline.diagnosis.rule import Finding
+from roofline.program import Item, Program
+
+OCCUPIED = 50.0  # % of the warps an SM can hold
+TAIL = 0.8  # waves / ceil(waves) below which the last wave is felt
+LIMITERS = {
+    "blocks_per_sm_registers": "registers",
+    "blocks_per_sm_shared": "shared memory",
+    "blocks_per_sm_warps": "its block size",
+    "blocks_per_sm_barriers": "barriers",
+}
+
+
+def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF402: the grid does not fill the chip once."""
+    waves, grid, sms = waves_of(fact, program), fact("grid_size"), fact("sm_count")
+    if waves is None or grid is None or waves >= 1 or near_roof(item, program):
+        return
+    yield kernel_finding(
+        "RF402",
+        item,
+        f"{brief(item.name)} starts {grid:.0f} blocks, {waves:.2f} of one wave: "
+        "part of the chip is idle",
+        (f"{grid:.0f} blocks" + (f" on {sms:.0f} SMs" if sms else ""), fraction_text(item)),
+        "more and smaller blocks: split the reduction or batch several calls into one launch",
+        "with twice the blocks and the same work it is no faster",
+    )
+
+
+def tail(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF403: the last wave of blocks is nearly empty."""
+    waves = waves_of(fact, program)
+    if waves is None or waves <= 1 or near_roof(item, program):
+        return
+    efficiency = waves / -(-waves // 1)
+    if efficiency >= TAIL:
+        return
+    yield kernel_finding(
+        "RF403",
+        item,
+        f"{brief(item.name)} runs {waves:.2f} waves of blocks: the last is mostly empty "
+        f"({efficiency:.0%} of the slots work)",
+        (f"{fact('grid_size') or 0:.0f} blocks in {-(-waves // 1):.0f} waves", fraction_text(item)),
+        "change the block size so that the grid is a whole number of waves, or use a persistent "
+        "grid",
+        "a grid of whole waves with the same work is no faster",
+        then=efficiency,
+    )
+
+
+def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF404: too few warps in flight to hide latency, with what limits them."""
+    achieved, possible, waves = (
+        fact("occupancy_achieved"), fact("occupancy_theoretical"), waves_of(fact, program),
+    )  # fmt: skip
+    if achieved is None or achieved >= OCCUPIED or near_roof(item, program):
+        return
+    # A grid smaller than the chip is RF402; kernels that feed tensor cores hide latency otherwise.
+    if (waves is not None and waves < 1) or (fact("tensor_pipe") or 0.0) >= FED:
+        return
+    if any((fact(pipe) or 0.0) >= BUSY for pipe in ("fma_pipe", "fp64_pipe", "xu_pipe")):
+        return
+    limits = {name: value for name in LIMITERS if (value := fact(name)) is not None}
+    limiter = min(limits, key=limits.__getitem__) if limits else None
+    by = f", limited by {LIMITERS[limiter]}" if limiter and (possible or 0) < 100 else ""
+    yield kernel_finding(
+        "RF404",
+        item,
+        f"{brief(item.name)} keeps {achieved:.0f} % of the warps an SM can hold{by}",
+        (
+            f"occupancy {achieved:.0f} % achieved"
+            + (f" of {possible:.0f} % possible" if possible else ""),
+            *(f"{LIMITERS[name]} allow {value:.0f} blocks an SM" for name, value in limits.items()),
+            f"{fact('registers_per_thread') or 0:.0f} registers a thread",
+            fraction_text(item),
+        ),
+        "fewer registers or less shared memory a block, a larger block, or more independent "
+        "work a thread",
+        "with higher occupancy it is no faster",
+    )
+
+
+def spills(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF405: registers did not suffice, and their overflow moves through memory."""
+    requests = fact("local_spilling_requests")
+    if not requests:
+        return
+    yield kernel_finding(
+        "RF405",
+        item,
+        f"{brief(item.name)} spills registers: {requests:.3g} requests to local memory",
+        (f"{fact('registers_per_thread') or 0:.0f} registers a thread",),
+        "smaller tiles, fewer values alive at once, or a larger register limit (launch bounds, "
+        "num_warps)",
+        "a version without spills is no faster",
+    )
