@@ -114,6 +114,7 @@ STALLS = (
     ("smsp__average_warp_latency_issue_stalled_", ".pct"),
 )
 _SHARED = "launch__shared_mem_per_block"
+OF_SPARSE = "of the sparse peak: dense work reaches 50 at most"
 _TENSOR_PATH = "sm__ops_path_tensor_src_"
 
 
@@ -192,7 +193,7 @@ def _tensor_paths(counters: Counters) -> dict[str, Reading]:
             continue
         fact = f"tensor_{path}"
         if dense or fact not in found:
-            found[fact] = Reading(value, "%", name)
+            found[fact] = Reading(value, "%", name, "" if dense else OF_SPARSE)
     return found
 
 
