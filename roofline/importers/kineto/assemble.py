@@ -50,7 +50,7 @@ class Assembly:
             place[at] = number
         for number, at in enumerate(integers(launches), len(operators) + len(ran)):
             place[at] = number
-        rows = arrow(place)
+        rows = known(arrow(place))
         return pa.concat_tables([
             *(self._operators(part) for part in _parts(operators)),
             *(self._activities(part, rows) for part in _parts(ran)),

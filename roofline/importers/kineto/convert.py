@@ -12,7 +12,7 @@ from roofline.importers.kineto.columns import OP, Columns, Numbers
 from roofline.importers.kineto.configuration import configuration
 from roofline.importers.kineto.doubt import doubted
 from roofline.importers.kineto.join import active, join
-from roofline.importers.kineto.nesting import Nested, Walk, settle
+from roofline.importers.kineto.nesting import Nested, Walk, by_external_id, settle
 from roofline.importers.kineto.overhead import set_apart
 from roofline.importers.kineto.rows import Words
 from roofline.importers.kineto.signatures import Signatures
@@ -41,10 +41,10 @@ def convert(columns: Columns) -> Converted:
     """Join, account, and put into rows."""
     spans = times(columns.spans)
     ran, doubt = doubted(columns.activities, times(columns.activities))
-    nested = _nested(columns, spans)
+    nested, warnings = _nested(columns, spans)
     joined = join(columns, nested)
     settle(nested, columns)
-    columns.spans.link = nested.sequence = array("q")  # no longer needed; there may be millions
+    columns.spans.link = nested.sequence = array("q")
     division = _cut(columns, nested, spans, ran)
     signatures = Signatures(columns, "cuda" if len(columns.activities) else "cpu")
     names, thread = _threads(columns)
@@ -62,6 +62,7 @@ def convert(columns: Columns) -> Converted:
         steps=set_apart(steps, _overhead(columns), ran, origin),
         gaps=tuple(notes.gaps(columns, joined, ran)),
         warnings=(
+            *warnings,
             *notes.of_times(doubt),
             *notes.of_content(columns, joined, signatures.unreadable, signatures.listed),
         ),
@@ -70,11 +71,14 @@ def convert(columns: Columns) -> Converted:
     )
 
 
-def _nested(columns: Columns, spans: Times) -> Nested:
-    walk = Walk(columns, integers(spans.end), integers(active(columns)))
-    rows = in_order(columns.spans, spans)
-    columns.spans.external = array("q")
-    return walk.go(rows, integers(spans.start))
+def _nested(columns: Columns, spans: Times) -> tuple[Nested, list[str]]:
+    started = integers(active(columns))
+    walk = Walk(columns, integers(spans.end), started)
+    nested = walk.go(in_order(columns.spans, spans), integers(spans.start))
+    by_id = by_external_id(nested, columns.spans, started)
+    columns.spans.external = array("q")  # no longer needed; there may be millions
+    said = "launches stand on threads without operators: they were joined by their External id"
+    return nested, [said] if by_id else []
 
 
 def _overhead(columns: Columns) -> list[tuple[int, int]]:

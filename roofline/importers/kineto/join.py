@@ -1,7 +1,7 @@
 """What ran on a device -> the launch and the operator that caused it.
 
 Kernel -> launch by correlation id -> the counted operator around that launch on its thread.  The
-``External id`` of a kernel is not used: it can be the correlation id.
+``External id`` is not used beside that: it can be the correlation id.
 """
 
 import re

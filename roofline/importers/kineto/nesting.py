@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from roofline.importers.kineto import names
-from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns, Numbers
+from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns, Numbers, Spans
 from roofline.importers.kineto.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER
 
 
@@ -20,7 +20,7 @@ class Nested:
     """What each span is part of.  Rows are positions in Columns.spans; NONE is none."""
 
     counted: bytearray  # 1 where the operator is counted
-    owner: "array[int]"  # of launches: the counted operator around
+    owner: "array[int]"  # the counted operator around, or the span itself
     phase: bytearray
     module: "array[int]"  # number in `modules`; 0 is outside every module
     sequence: "array[int]"  # autograd's number in force
@@ -87,9 +87,11 @@ class Walk:
 
     def _launch(self, row: int, top: _Frame) -> None:
         nested, owner = self.nested, top.owner
-        if owner == NONE and top.inner != NONE and self._active[row]:
-            owner = top.inner
-            nested.counted[owner] = 1
+        if self._active[row]:
+            top.key = NONE  # it does more than call another operator
+            if owner == NONE and top.inner != NONE:
+                owner = top.inner
+                nested.counted[owner] = 1
         nested.owner[row], nested.phase[row], nested.module[row] = owner, top.phase, top.module
         nested.sequence[row] = top.sequence
 
@@ -111,8 +113,8 @@ class Walk:
                 frame.owner, frame.key = row, key
         if meaning.marks:
             self._mark(row, meaning, frame)
+        nested.owner[row], nested.sequence[row] = frame.owner, frame.sequence
         nested.phase[row], nested.module[row] = frame.phase, frame.module
-        nested.sequence[row] = frame.sequence
         return frame
 
     def _only_calls(self, outer: int, inner: int) -> bool:
@@ -139,6 +141,34 @@ class Walk:
             found = self.nested.modules.number(f"{outer}.{name}" if outer else name)
             self._paths[around, name] = found
         return found
+
+
+def by_external_id(nested: Nested, spans: Spans, active: Sequence[int]) -> bool:
+    """Join launches to operators by their ``External id``, where nesting joined none at all.
+
+    Some recorders number the threads of launches otherwise than those of operators.  The id is not
+    used beside nesting: it can be the correlation id.  Returns whether this was done.
+    """
+    started = [row for row, ran in enumerate(active) if ran]
+    if not started or any(nested.owner[row] != NONE for row in started):
+        return False
+    operator_of = {
+        external: row
+        for row, (kind, external) in enumerate(zip(spans.kind, spans.external, strict=True))
+        if kind == OP and external > 0
+    }
+    joined = False
+    for row in started:
+        around = operator_of.get(spans.external[row], NONE)
+        if around == NONE or spans.external[row] == spans.link[row]:
+            continue
+        owner = nested.owner[around]
+        if owner == NONE:
+            owner, nested.counted[around] = around, 1
+        nested.owner[row], joined = owner, True
+        nested.phase[row], nested.module[row] = nested.phase[around], nested.module[around]
+        nested.sequence[row] = nested.sequence[around]
+    return joined
 
 
 def settle(nested: Nested, columns: Columns) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from roofline import ops
 from roofline.call import Math
+from roofline.importers.kernels import readable
 from roofline.importers.kineto import copies
 from roofline.importers.kineto.arguments import Unreadable, call, squared
 from roofline.importers.kineto.columns import Columns
@@ -13,7 +14,6 @@ from roofline.importers.kineto.compiled import compiled_kernel
 from roofline.importers.kineto.event import whole
 from roofline.importers.kineto.lists import types_by_shape
 from roofline.importers.kineto.names import SAME, SQUARES
-from roofline.importers.ncu.names import readable
 from roofline.runfile import Signature
 from roofline.work import Ledger, unknown
 

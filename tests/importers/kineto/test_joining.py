@@ -63,6 +63,21 @@ def test_an_operator_that_only_calls_one_of_its_name_is_looked_through(tmp_path)
     }
 
 
+def test_an_operator_that_started_something_is_counted_whatever_it_calls(tmp_path):
+    """std launches a kernel of its own and then calls std: both kernels are its."""
+    trace = Trace()
+    trace.op("aten::std", 0, 20, ((8, 4), "fp32"), "True")
+    trace.kernel("first", 50, 3, launch=1)
+    trace.op("aten::std", 5, 10, ((8, 4), "fp32"), "", "1", "False")
+    trace.kernel("second", 60, 4, launch=6)
+    trace.op("aten::randn", 100, 20, "[8]")
+    trace.add("cuda_runtime", "cudaGetDevice", 101, 1, args={"correlation": 5})
+    trace.op("aten::randn", 103, 10, "[8]", "")
+    trace.kernel("normal", 160, 2, launch=104)
+
+    assert by_name(imported(trace, tmp_path)) == {"aten::std": (1, 7.0), "aten::randn": (1, 2.0)}
+
+
 def test_backward_is_looked_through_and_forward_is_what_it_answers(tmp_path):
     trace = Trace()
     numbered = {"Sequence number": 7, "Fwd thread id": 0}
@@ -199,3 +214,17 @@ def test_a_compiled_kernel_has_its_bytes_as_a_range_and_no_arithmetic(tmp_path):
     assert line.shapes == "32x32 fp32, 32x32 fp32"
     assert run.signatures[0].call.args[-1] == "triton warps=4 constants=XBLOCK=128"
     assert dict(run.rows()[1]["counters"]) == {"grid": 8.0, "block": 128.0}
+
+
+def test_threads_that_are_numbered_otherwise_are_joined_by_external_id(tmp_path):
+    """Launches on thread 99, operators on thread 1: addmm inside linear has id 2."""
+    trace = Trace()
+    trace.op("aten::linear", 0, 50, ((8, 16), "fp32"), ((4, 16), "fp32"), ((4,), "fp32"))
+    trace.op("aten::addmm", 10, 30, ((4,), "fp32"), ((8, 16), "fp32"), ((16, 4), "fp32"), "1", "1")
+    launch = {"External id": 2, "correlation": 77}
+    trace.add("cuda_runtime", "cudaLaunchKernel", 12, 3, tid=99, args=launch)
+    trace.kernel("gemm", 65, 11, correlation=77)
+    run = imported(trace, tmp_path)
+
+    assert by_name(run) == {"aten::addmm": (1, 11.0)}
+    assert "joined by their External id" in run.recorder.warnings[0]
