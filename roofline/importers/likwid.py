@@ -17,10 +17,10 @@ from roofline.counters.likwid import RUNTIME
 from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
+from roofline.importers.cells import number
 from roofline.importers.format import DAMAGE, Format, Options, Source
 from roofline.importers.limits import duration_ns
 from roofline.importers.lines import decoded, rows
-from roofline.importers.ncu.number import number
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import unknown
 

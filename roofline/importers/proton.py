@@ -29,8 +29,8 @@ from roofline.device import (
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source, one
+from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns
-from roofline.importers.ncu.names import readable
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import Count, Entry, Ledger, unknown
 

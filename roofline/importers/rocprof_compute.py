@@ -30,9 +30,9 @@ from roofline.device import (
 )
 from roofline.errors import BadInput
 from roofline.importers.ceilings import dated, measured, run_of
+from roofline.importers.cells import number
 from roofline.importers.format import DAMAGE, Format, Options, Source
 from roofline.importers.lines import decoded, rows
-from roofline.importers.ncu.number import number
 from roofline.provenance import Spread
 from roofline.runfile import Run
 

@@ -20,7 +20,7 @@ from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source, one
 from roofline.importers.jax.details import launched, ledger, nbytes, scope
 from roofline.importers.jax.operations import Ran, Trace, divided, operations
-from roofline.importers.ncu.names import readable
+from roofline.importers.kernels import readable
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 
 _COPY = {"memcpyh2d": "HtoD", "memcpyd2h": "DtoH", "memcpyd2d": "DtoD", "memcpyp2p": "PtoP"}

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from roofline.counters import seconds
 from roofline.device import Device
+from roofline.importers.cells import Mark
+from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns
-from roofline.importers.ncu.names import readable
-from roofline.importers.ncu.number import Mark
 from roofline.importers.ncu.pages import Launch, dimensions
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 

@@ -3,7 +3,7 @@
 from roofline.device import Device, Fact
 from roofline.devices import resolve
 from roofline.errors import NotFound
-from roofline.importers.ncu.number import Mark, number
+from roofline.importers.cells import Mark, number
 from roofline.importers.ncu.pages import DEVICE_NAME, Launches
 from roofline.provenance import Basis, Provenance
 

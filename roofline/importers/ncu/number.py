@@ -4,18 +4,13 @@
 and ``nan`` are unknown.  Base units come out: byte, second, hertz, counts; percent as printed.
 """
 
-import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal
 
 from roofline.errors import BadInput
+from roofline.importers.cells import NUMBER, SPACES, Mark, number
 
-Mark = Literal[".", ","]
-
-_NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
-_SPACES = str.maketrans("", "", " '\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}")
 _SEPARATED = re.compile(r"[+-]?(\d+)([.,])(\d+)(?:[eE][+-]?\d+)?")
 SURE = 20  # so many unambiguous cells of one mark outweigh one of the other
 ENOUGH = 1000  # unambiguous cells, after which the rest of a file is not looked at
@@ -65,40 +60,14 @@ def _one(word: str) -> tuple[float, float] | None:
     return None if match is None else (_PREFIXES[match["prefix"]], 1.0)
 
 
-def number(text: str, mark: Mark) -> float | None:
-    """The number in a cell, given the file's decimal mark; None where there is none.
-
-    >>> number("5,318,969,728.00", "."), number("27.595.520", ","), number("n/a", ".")
-    (5318969728.0, 27595520.0, None)
-    """
-    plain = text.replace(",", "") if mark == "." else text.replace(".", "").replace(",", ".")
-    try:
-        value = float(plain)
-    except ValueError:
-        value = _first(text, mark)
-    return value if math.isfinite(value) else None
-
-
-def _first(text: str, mark: Mark) -> float:
-    """The first number of a cell that holds more, such as ``12 (3; 4; 5)``; NaN without one."""
-    head = text.partition("(")[0].translate(_SPACES).rstrip("%")
-    if not _NUMBER.fullmatch(head):
-        return math.nan
-    plain = head.replace(",", "") if mark == "." else head.replace(".", "").replace(",", ".")
-    try:
-        return float(plain)
-    except ValueError:
-        return math.nan
-
-
 def evidence(text: str) -> Mark | None:
     """The decimal mark that a cell gives away; None where it could be either.
 
     >>> evidence("402,339.36"), evidence("27.595.520"), evidence("65,77"), evidence("1,024")
     ('.', ',', ',', None)
     """
-    text = text.translate(_SPACES)
-    if not _NUMBER.fullmatch(text):
+    text = text.translate(SPACES)
+    if not NUMBER.fullmatch(text):
         return None
     commas, points = text.count(","), text.count(".")
     if commas and points:
@@ -131,7 +100,7 @@ def decimal_mark(cells: Iterable[Cell], file: str) -> Mark:
             votes[mark] += 1
             if votes[mark] > ENOUGH and votes[mark] > SURE * min(votes.values()):
                 return mark
-        elif _SEPARATED.fullmatch(cell[2].translate(_SPACES)):
+        elif _SEPARATED.fullmatch(cell[2].translate(SPACES)):
             unsure.append(cell)
     if max(votes.values()) > SURE * min(votes.values()):
         return max(votes, key=lambda mark: votes[mark])

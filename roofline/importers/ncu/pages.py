@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from roofline.counters import needed
+from roofline.importers.cells import Mark, number
 from roofline.importers.ncu import names
-from roofline.importers.ncu.number import Cell, Mark, number, scale
+from roofline.importers.ncu.number import Cell, scale
 from roofline.importers.ncu.text import AVERAGE, KERNEL, METRIC, UNIT, VALUE, Table
 
 # Columns that say which launch a row is of; everything else is a metric or is left out.

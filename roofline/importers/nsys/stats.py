@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from roofline.devices import resolve
 from roofline.errors import BadInput
+from roofline.importers.cells import number
 from roofline.importers.format import Options, Source
+from roofline.importers.kernels import readable
 from roofline.importers.kineto import copies
 from roofline.importers.limits import duration_ns, moment_ns
 from roofline.importers.lines import decoded, rows
-from roofline.importers.ncu.names import readable
-from roofline.importers.ncu.number import number
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import unknown
 

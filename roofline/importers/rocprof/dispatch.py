@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from roofline.importers.kernels import readable
 from roofline.importers.kineto import copies
 from roofline.importers.limits import duration_ns
-from roofline.importers.ncu.names import readable
 from roofline.runfile import Event, Gap, Signature, Step, table
 from roofline.work import unknown
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from roofline.importers.cells import number
 from roofline.importers.lines import rows
-from roofline.importers.ncu.number import number
 from roofline.importers.rocprof.dispatch import Dispatch
 
 # fact -> spellings of its column, lower case without punctuation

@@ -3,7 +3,8 @@
 import pytest
 
 from roofline.errors import BadInput
-from roofline.importers.ncu.number import decimal_mark, evidence, number, scale
+from roofline.importers.cells import number
+from roofline.importers.ncu.number import decimal_mark, evidence, scale
 from tests.importers.ncu.exports import counters, details, metrics, run
 
 UNITS = {
