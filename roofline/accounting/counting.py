@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -27,6 +27,9 @@ from roofline.capture.storages import Storages
 from roofline.runfile import Phase, Signature
 from roofline.work import Ledger
 
+if TYPE_CHECKING:
+    from roofline.accounting.against import Beside
+
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 _DEVICE = torch.ops.prim.device.default
 _SEEN = PLAIN | {FakeTensor}
@@ -37,12 +40,18 @@ _Where = tuple[int, int, int, bool]  # signature, phase, module, recomputed
 class Counting(TorchDispatchMode):  # type: ignore[misc]
     """Counts while it is entered; `outside` is the phase of what runs outside every module.
 
-    With `device` every call is counted as if it ran there.
+    With `device` every call is counted as if it ran there; with `beside` torch's counter sees the
+    same calls.
     """
 
     supports_higher_order_operators = True
 
-    def __init__(self, outside: int = FORWARD, device: Literal["cpu", "cuda"] | None = None):
+    def __init__(
+        self,
+        outside: int = FORWARD,
+        device: Literal["cpu", "cuda"] | None = None,
+        beside: "Beside | None" = None,
+    ):
         super().__init__()
         leave_alone(Counting.__torch_dispatch__)
         self._book = Book()
@@ -54,6 +63,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         self._storages = Storages()
         self._outside = outside
         self._device = device
+        self._beside = beside
         self._optimizing = 0
         self._launches = Launches(lambda call: self.tally(self._book.number(call)))
         self._hooks: list[Any] = []
@@ -66,12 +76,16 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
             register_optimizer_step_pre_hook(lambda *_: self._optimizer(1)),
             register_optimizer_step_post_hook(lambda *_: self._optimizer(-1)),
         ]
+        if self._beside is not None:
+            self._beside.counter.__enter__()
         super().__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         """Stop."""
         super().__exit__(*error)
+        if self._beside is not None:
+            self._beside.counter.__exit__(*error)
         for hook in self._hooks:
             hook.remove()
         self._launches.remove()
@@ -150,19 +164,18 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         return self._count(operator, args, kwargs)
 
     def _count(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        before = 0 if self._beside is None else self._beside.total()
         signature, key = self._look_up(operator, args, kwargs)
         if signature is not None:
-            result = self.run(operator, args, kwargs)
+            result = operator.func(*args, **kwargs)
         else:
             signature, result = self._first(operator, args, kwargs)
             if key is not None:
                 self._known[key] = signature
         self.tally(signature)
+        if self._beside is not None:
+            self._beside.add(signature, self._beside.total() - before)
         return result
-
-    def run(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Run the operator itself."""
-        return operator.func(*args, **kwargs)
 
     def tally(self, signature: int) -> None:
         """Count one call of `signature` where the program is now."""
@@ -189,7 +202,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         if not operator.opaque:
             with suppress(Opaque, TypeError):
                 describer = Describer(operator, args, kwargs, self._storages)
-        result = self.run(operator, args, kwargs)
+        result = operator.func(*args, **kwargs)
         made = tensors([result])
         if describer is not None:
             with suppress(Opaque):

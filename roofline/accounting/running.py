@@ -4,7 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -19,6 +19,9 @@ from roofline.accounting.account import Account
 from roofline.accounting.counting import Counting
 from roofline.capture.columns import FORWARD, OTHER
 from roofline.errors import BadInput
+
+if TYPE_CHECKING:
+    from roofline.accounting.against import Beside
 
 FAKE = "counted on fake tensors of a CPU: shapes and types without data"
 REAL = "counted while it ran on real tensors"
@@ -35,10 +38,11 @@ def account(
     backward: bool = False,
     fake: bool = False,
     device: Literal["cpu", "cuda"] | None = None,
+    beside: "Beside | None" = None,
 ) -> Account:
     """Call `subject` with `inputs` and count; `backward` differentiates its results as well.
 
-    Gradients are left as they were.
+    Gradients are left as they were.  With `beside` torch's own counter sees the same calls.
     """
     if not callable(subject):
         raise BadInput(f"cannot count {_name(subject)}: it is not callable")
@@ -50,7 +54,7 @@ def account(
     if fake and mode is not None:
         call, inputs = _faked(subject, inputs, mode)
     outside = FORWARD if backward or isinstance(subject, torch.nn.Module) else OTHER
-    counting = Counting(outside, device)
+    counting = Counting(outside, device, beside)
     compiled = _compiled(subject)
     with ExitStack() as stack:
         stack.enter_context(_gradients_kept(subject, inputs))

@@ -4,16 +4,16 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from roofline import accounting
-from roofline.accounting import GROUPINGS, Account, subject
+from roofline.accounting import GROUPINGS, subject
 from roofline.capture import INSTALL
-from roofline.errors import Missing
+from roofline.errors import BadInput, Missing
 from roofline.report import account as report
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     "--by", default="operator", metavar="GROUPING", help=f"One of {', '.join(GROUPINGS)}."
 )
 @click.option("--device", metavar="NAME", help="Place it under the ceilings of this device.")
+@click.option(
+    "--cross-check", is_flag=True, help="Compare with torch's FlopCounterMode; explain differences."
+)
 @click.option("--rows", default=report.ROWS, show_default=True, help="Lines of the table to print.")
 @click.option("--conventions", is_flag=True, help="Print every convention of the count.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -45,6 +48,7 @@ def command(
     fake: bool,
     by: str,
     device: str | None,
+    cross_check: bool,
     rows: int,
     conventions: bool,
     as_json: bool,
@@ -60,19 +64,28 @@ def command(
 
     \b
     Example:
-      roofline account train.py:model --backward
+      roofline account train.py:model --backward --cross-check
       roofline account net.py:Net --shape 8,3,224,224:bf16 --by module --device h100-sxm
       roofline account trace.json.gz
     """
     found = _device(device)
+    wanted: dict[str, Any] = {"backward": backward, "fake": fake, "device": _kind(found)}
+    checked = None
     if ":" not in model and os.path.isfile(model):
+        if cross_check:
+            raise BadInput(f"{model} was recorded: torch's counter can only see what runs")
         counted = accounting.account(model)
     else:
         if importlib.util.find_spec("torch") is None:
             raise Missing(INSTALL)
         with _own_output_apart():
-            counted = _count(model, shapes, backward, fake, _kind(found))
-    document = report.document(counted, by, found)
+            made, inputs = _made(model, shapes, fake)
+            if cross_check:
+                counted, differences = accounting.cross_check(made, inputs, **wanted)
+                checked = _checked(differences)
+            else:
+                counted = accounting.account(made, inputs, **wanted)
+    document = {**report.document(counted, by, found), "cross_check": checked}
     if as_json:
         json.dump(document, sys.stdout, allow_nan=False)
         sys.stdout.write("\n")
@@ -80,19 +93,24 @@ def command(
     from roofline.cli.output import console
 
     report.print_document(document, console(), rows=rows, conventions=conventions)
+    if checked is not None:
+        from roofline.report import cross_check as report_of_check
+
+        report_of_check.print_document(checked, console())
 
 
-def _count(
-    model: str,
-    shapes: tuple[str, ...],
-    backward: bool,
-    fake: bool,
-    kind: Literal["cpu", "cuda"] | None,
-) -> Account:
+def _made(model: str, shapes: tuple[str, ...], fake: bool) -> tuple[Any, Sequence[Any]]:
     named = subject.named(model)
-    with _fake_mode() if fake else _nothing():
-        made, inputs = subject.made(named, shapes)
-    return accounting.account(made, inputs, backward=backward, fake=fake, device=kind)
+    with _fake_mode() if fake else nullcontext():
+        return subject.made(named, shapes)
+
+
+def _checked(differences: Sequence[Any]) -> dict[str, Any]:
+    import torch
+
+    from roofline.report import cross_check
+
+    return cross_check.document(differences, torch.__version__)
 
 
 def _device(name: str | None) -> "Device | None":
@@ -113,11 +131,6 @@ def _fake_mode() -> Any:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     return FakeTensorMode(allow_non_fake_inputs=True)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 @contextmanager

@@ -107,6 +107,22 @@ STREAMING = frozenset(
     for rule in (*pointwise.RULES, *reduce.RULES, *_softmax.RULES, *norm.RULES, *batch_norm.RULES)
 )
 
+# Matrix products, convolutions and attention, and what consists of them mostly.
+PRODUCTS = frozenset(
+    rule.op
+    for rule in (
+        *matmul.RULES,
+        *contraction.RULES,
+        *quantized.RULES,
+        *conv_calls.RULES,
+        *recurrent.RULES,
+        *sdpa.RULES,
+        *encoder.RULES,
+        *linalg.RULES,
+        *sparse.RULES,
+    )
+)
+
 # Copies read every element of their tensors as well, which is when sectors can be counted.
 _COPIES = frozenset(f"aten::{name}" for name in ("clone", "_to_copy", "cat", "stack"))
 
@@ -125,10 +141,10 @@ _FORMULAS: tuple[Callable[..., Ledger], ...] = (
 FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f in _FORMULAS}
 
 __all__ = [
-    "BY_OP", "FORMULAS", "RULES", "STREAMING", "Parameter", "account", "add", "add_rule",
-    "attention", "bmm", "conv2d", "copy", "elementwise", "embedding", "executed", "formula", "gelu",
-    "gemm", "gemv", "known", "layer_norm", "linear", "mean", "mul", "packed_gemm", "parameters",
-    "relu", "rms_norm", "saxpy", "silu", "softmax",
+    "BY_OP", "FORMULAS", "PRODUCTS", "RULES", "STREAMING", "Parameter", "account", "add",
+    "add_rule", "attention", "bmm", "conv2d", "copy", "elementwise", "embedding", "executed",
+    "formula", "gelu", "gemm", "gemv", "known", "layer_norm", "linear", "mean", "mul",
+    "packed_gemm", "parameters", "relu", "rms_norm", "saxpy", "silu", "softmax",
 ]  # fmt: skip
 
 
