@@ -1,6 +1,8 @@
 """``roofline import``: files of a profiler -> a run file, and what it says."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,8 @@ def command(
     """
     if output is not None:
         _check(output, files)
-    run = importers.load(files, _options(**said))
+    with _bar(not quiet) as tell:
+        run = importers.load(files, _options(**said), tell)
     for warning in run.recorder.warnings:
         print(f"roofline: {warning}", file=sys.stderr)
     if keep:
@@ -83,6 +86,20 @@ def command(
         print_run(run, by=by, rows=rows, findings=findings, as_json=as_json)
     if output is not None and not quiet:
         print(f"roofline: wrote {output.name}", file=sys.stderr)
+
+
+@contextmanager
+def _bar(wanted: bool) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on standard error; none where nobody looks at it."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
 
 
 def _check(output: Path, files: tuple[Path, ...]) -> None:

@@ -22,7 +22,7 @@ from roofline.importers import (
     rocprof_compute,
 )
 from roofline.importers.foreign import looks_like
-from roofline.importers.format import DEFAULTS, Format, Options, Source, source
+from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, source
 from roofline.runfile import Run
 
 # The first that recognises a file reads it: the particular stand before the general.
@@ -42,9 +42,12 @@ FORMATS: tuple[Format, ...] = (
 __all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise"]
 
 
-def load(paths: Iterable[Path | str], options: Options = DEFAULTS) -> Run:
-    """Read files of one format, which belong together, into one run."""
-    sources = [source(Path(path)) for path in paths]
+def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | None = None) -> Run:
+    """Read files of one format, which belong together, into one run.
+
+    `tell` is told, as reading goes on, the share of the present file that has been read.
+    """
+    sources = [source(Path(path), tell) for path in paths]
     if not sources:
         raise BadInput(f"no file to import; there are readers for {_named(FORMATS)}")
     formats = [recognise(each) for each in sources]

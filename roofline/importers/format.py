@@ -1,5 +1,6 @@
 """What every importer is: how it knows its files, and how it turns them into a run."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class Options:
 
 
 DEFAULTS = Options()
+Tell = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,7 @@ class Source:
     path: Path
     head: bytes  # its first HEAD bytes, decompressed
     gzipped: bool = False
+    tell: Tell | None = None  # is told the share of the file that has been read
 
     @property
     def name(self) -> str:
@@ -51,7 +54,8 @@ class Source:
         Reading into damage raises one of `DAMAGE`; ``read1`` first gives what stands before it.
         """
         with _opened(self.path) as raw:
-            yield BufferedReader(Unpacked(raw)) if self.gzipped else raw
+            told: Any = raw if self.tell is None else BufferedReader(Watched(raw, self.tell), _READ)
+            yield BufferedReader(Unpacked(told)) if self.gzipped else told
 
 
 # What reading a damaged or unreadable file can raise.
@@ -68,12 +72,12 @@ class Format:
     load: Callable[[Sequence[Source], Options], Run]  # files of this format, at least one
 
 
-def source(path: Path) -> Source:
+def source(path: Path, tell: Tell | None = None) -> Source:
     """Look at a file: is it there, is it gzipped, how does it begin?"""
     with _opened(path) as raw:
         gzipped = raw.peek(2)[:2] == _GZIP
         head = _head(BufferedReader(Unpacked(raw)) if gzipped else raw, path)
-    return Source(path=path, head=head, gzipped=gzipped)
+    return Source(path=path, head=head, gzipped=gzipped, tell=tell)
 
 
 def one(sources: Sequence[Source], what: str) -> Source:
@@ -145,3 +149,23 @@ class Unpacked(RawIOBase):
         except isal_zlib.IsalError as error:  # type: ignore[misc]  # the stubs call it a value
             raise EOFError(f"the gzip file is damaged: {error}") from None
         return True
+
+
+class Watched(RawIOBase):
+    """A file that tells how far it has been read."""
+
+    def __init__(self, raw: BufferedReader, tell: Tell):
+        self._raw, self._tell = raw, tell
+        self._read = 0
+        self._size = max(os.fstat(raw.fileno()).st_size, 1)
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """As the file itself does."""
+        count = self._raw.readinto(target)
+        self._read += count
+        self._tell(min(self._read / self._size, 1.0))
+        return count

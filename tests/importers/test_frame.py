@@ -94,3 +94,16 @@ def test_gzip_members_padding_and_damage(tmp_path):
         BadInput, match=r"none.gz cannot be read: the gzip file (is damaged|ends early)"
     ):
         source(tmp_path / "none.gz")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_share_that_was_read_is_told(tmp_path, packed):
+    data = gzip.decompress((HERE / "kineto" / "torch-2.11" / "train_eager.json.gz").read_bytes())
+    path = tmp_path / "trace"
+    path.write_bytes(gzip.compress(data, 1) if packed else data)
+    told: list[float] = []
+    load([path], tell=told.append)
+
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert len(told) > 1
