@@ -6,17 +6,17 @@ copies and memsets; runtime and driver calls; steps, optimizer steps, modules.  
 Units: ``ts`` and ``dur`` are microseconds, whatever ``displayTimeUnit`` says (that is for viewers).
 Specification: Trace Event Format (Chromium); pytorch/kineto, ``libkineto/src/output_json.cpp``.
 
-event          the typed form of one event
-stream, mend   file -> batches of events, whatever state the file is in
-columns        batches -> columns
-times          microseconds -> nanoseconds; order in time
-names          which spans are operators
-nesting, join  which operator an event belongs to
-steps          where a repetition ends
-arguments      recorded text -> `Call`
-signatures     distinct calls and kernels, accounted for
-assemble, rows, convert   all of it as the events of a run
-about          device, versions, rank
+event           the typed form of one event
+stream, mend    file -> batches of events, whatever state the file is in
+columns         batches -> columns; equal calls fold by their text
+times, doubt    microseconds -> nanoseconds; order in time; durations that cannot be
+names           which spans are operators, composites, wrappers
+nesting, join   which operator an event belongs to, and what is counted
+steps, overhead where a repetition ends; the profiler's own work
+arguments, lists recorded text -> `Call`
+signatures, compiled, copies, configuration   distinct calls and kernels, accounted for
+rows, assemble, convert, read                 all of it as a run
+about, notes    device, versions, rank; what was repaired, skipped or is missing
 """
 
 import re
