@@ -131,7 +131,12 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
     if not fresh:
         return
     steps = program.conditions.steps
-    costs = [cost for item in fresh if (cost := faults_s(item, program)) is not None]
+    # No more can be saved than is lost: the cost of a fault was measured at another moment.
+    costs = [
+        min(cost, max(item.lost_s or 0.0, 0.0))
+        for item in fresh
+        if (cost := faults_s(item, program)) is not None
+    ]
     cost_s = sum(costs) / steps if costs else None
     faults = sum(item.page_faults or 0 for item in fresh)
     price = "" if cost_s is None else f", {show(cost_s, 's')} at this machine's cost of a fault"

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from roofline.bench.cpu import host, kernels, lacking
 from roofline.bench.cpu.crew import TIMER, Crew
 from roofline.bench.cpu.dispatch import dispatch
+from roofline.bench.cpu.faults import page_fault
 from roofline.bench.cpu.kernels import Kernels
 from roofline.bench.cpu.matrix import Effort, products
 from roofline.bench.cpu.memory import bandwidths
@@ -16,7 +17,7 @@ from roofline.bench.cpu.special import exponentials
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
 from roofline.bench.record import Absent, Found, absences
-from roofline.device import Ceiling, Device, Resource
+from roofline.device import Ceiling, Device, Fact, Resource
 
 # (what is being measured, share of the whole that is done)
 Progress = Callable[[str, float], None]
@@ -77,16 +78,18 @@ def measure(quick: bool = False, progress: Progress | None = None) -> Device:
     notes = ["a quick measurement"] * quick + list(made.passed_over)
     try:
         with _torch_threads_kept():
-            parts = list(_parts(_QUICK if quick else _FULL, made, host.cores(), found))
+            depth = _QUICK if quick else _FULL
+            parts = list(_parts(depth, made, host.cores(), found))
             total, done = sum(p.weight for p in parts), 0.0
             for part in parts:
                 found += part.run(_ticks(tell, part, done, total))
                 done += part.weight
+            cost = page_fault(depth.count, _conditions(host.cores()))
             tell("done", 1.0)
     except KeyboardInterrupt:
         notes.insert(0, "partial: interrupted before everything was measured")
         raise Stopped(_device(found, notes) if found else None) from None
-    return _device(found, notes)
+    return _device(found, notes, facts=() if cost is None else (cost,))
 
 
 def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Callable[[float], None]:
@@ -179,13 +182,14 @@ def _lacking(found: Iterable[Found]) -> dict[Resource, str]:
     return {f.resource: f.why for f in found if isinstance(f, Absent) and f.lasting}
 
 
-def _device(found: list[Found], notes: list[str]) -> Device:
+def _device(found: list[Found], notes: list[str], facts: tuple[Fact, ...] = ()) -> Device:
     ceilings = tuple(f for f in found if isinstance(f, Ceiling))
     return Device(
         id=host.device_id(),
         name=host.cpu().model,
         kind="cpu",
         ceilings=ceilings,
+        facts=facts,
         mapped=tuple(lacking.mapped({c.resource for c in ceilings}, _lacking(found))),
         note="\n".join([*notes, *absences(found)]),
     )
