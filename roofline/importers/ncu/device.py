@@ -4,7 +4,7 @@ from roofline.device import Device, Fact
 from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.cells import Mark, number
-from roofline.importers.ncu.pages import DEVICE_NAME, Launches
+from roofline.importers.ncu.pages import DEVICE_NAME, L2_CAPACITY, Launches
 from roofline.provenance import Basis, Provenance
 
 
@@ -26,7 +26,7 @@ def device_of(launches: Launches, stated: str | None, mark: Mark) -> Device | No
 
 _FACTS = {
     "device__attribute_multiprocessor_count": ("sm_count", ""),
-    "device__attribute_l2_cache_size": ("l2_capacity", "B"),
+    L2_CAPACITY: ("l2_capacity", "B"),
 }
 
 

@@ -17,8 +17,7 @@ from roofline.importers.ncu.text import AVERAGE, KERNEL, METRIC, UNIT, VALUE, Ta
 
 # Columns that say which launch a row is of; everything else is a metric or is left out.
 IDENTITY = (
-    "ID", "Process ID", "Process Name", KERNEL, "Stream", "Block Size", "Grid Size", "Device",
-    "CC", "Invocations", "Section Name",
+    "ID", "Process ID", KERNEL, "Stream", "Block Size", "Grid Size", "CC", "Invocations",
 )  # fmt: skip
 NVTX = "Push/Pop_Range"
 FEW = 100  # a table of so few metrics was asked for by name: all are kept
@@ -26,6 +25,7 @@ _UNIT_IN_NAME = re.compile(r"(?P<name>\S+__\S+) \((?P<unit>[^)]*)\)")
 _RANGE = re.compile(r'"[^":]*:(?P<name>[^":]+)[^"]*"')
 _DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?(?:x\((.*)\))?")
 DEVICE_NAME = "device__attribute_display_name"
+L2_CAPACITY = "device__attribute_l2_cache_size"
 # Without a row of units a file was printed in base units, of which the profiler's time is this.
 BASE_UNITS = {"gpu__time_duration": "nsecond", "gpu__time_active": "nsecond"}
 
@@ -35,7 +35,6 @@ class Launch:
     """One profiled launch, its cells still as text."""
 
     kernel: str
-    process: str = ""
     stream: str = ""
     block: str = ""
     grid: str = ""
@@ -69,7 +68,7 @@ def wanted(header: Sequence[str]) -> list[int]:
         for at, name in enumerate(header)
         if name in (*IDENTITY, METRIC, UNIT, VALUE, AVERAGE)
         or NVTX in name
-        or name == DEVICE_NAME
+        or name in (DEVICE_NAME, L2_CAPACITY)
         or ("__" in name and (keep_all or needed(_plain(name)[0])))
     ]
 
@@ -85,7 +84,6 @@ class Launches:
 
     def __init__(self) -> None:
         self.found: list[Launch] = []
-        self.repeats = 0  # rows of rules and headings, which hold no metric
         self.unnamed: set[str] = set()  # rows of the details page with no meaning here
         self._by_key: dict[tuple[str, str, str], Launch] = {}
 
@@ -130,7 +128,6 @@ class Launches:
             metric = names.metric(name, unit)
             if metric is None:
                 self.unnamed |= {name} if name else set()
-                self.repeats += not name
                 continue
             again = key in mine and metric in mine[key].cells and not _cell(row, at, "ID")
             launch = self._launch(row, at, key, page, mine, again)
@@ -159,7 +156,6 @@ class Launches:
         nvtx = next((row[i] for name, i in at.items() if NVTX in name), "")
         launch = Launch(
             kernel=row[at[KERNEL]],
-            process=_cell(row, at, "Process Name"),
             stream=_cell(row, at, "Stream"),
             block=_cell(row, at, "Block Size"),
             grid=_cell(row, at, "Grid Size"),

@@ -452,3 +452,23 @@ def test_compute_bound_by_the_path_that_is_busy(tmp_path):
     (item,) = of_run(run(tmp_path, page))["items"]
 
     assert item["busiest"] == {"fact": "tensor_fp16_dst_fp32", "value": 96.0, "unit": "%"}
+
+
+def test_a_device_nobody_knows_keeps_what_is_recorded(tmp_path):
+    """Its name, its SMs and its L2 in bytes; no ceilings, which is said."""
+    attributes = {"device__attribute_display_name": "", "device__attribute_multiprocessor_count": "",
+                  "device__attribute_l2_cache_size": "", "gpu__time_duration.sum": "us"}  # fmt: skip
+    values = {"device__attribute_display_name": "NVIDIA Unheard Of 1", "device__attribute_multiprocessor_count": "7",
+              "device__attribute_l2_cache_size": "1,048,576", "gpu__time_duration.sum": "1.50"}  # fmt: skip
+    device = run(tmp_path, raw(attributes, (launch(0, "k"), values))).device
+
+    assert (device.name, device.ceilings) == ("NVIDIA Unheard Of 1", ())
+    assert (device.fact("sm_count").value, device.fact("l2_capacity").value) == (7, 1_048_576)
+
+
+def test_an_export_that_names_no_gpu_says_so(tmp_path):
+    """--device names it."""
+    imported = run(tmp_path, details(*metrics(0, "k", SAXPY)))
+
+    assert imported.device is None
+    assert any("--device NAME does" in text for text in imported.recorder.warnings)
