@@ -257,9 +257,9 @@ class Roof:
     def ceiling(self, wanted: Resource, read_share: float | None = None) -> Ceiling | None:
         """The ceiling on `wanted` for work whose bytes are `read_share` reads; None is unknown.
 
-        Among variants: the nearest read share (all-read when none is stated), then the library's
-        reach, then the plain way, else the way that was measured first.  A mixture of bases is
-        refused: it would look like one roof and be two.
+        Among variants: the nearest read share (all-read when none is stated), then the plain way,
+        then the library's reach, else what was measured first.  A mixture of bases is refused: it
+        would look like one roof and be two.
         """
         group = [c for c in self.ceilings if c.resource == wanted]
         if not group and wanted in self.mapped:
@@ -273,8 +273,8 @@ class Roof:
             group,
             key=lambda c: (
                 _distance(c, share),
-                c.variant.reach is Reach.REGISTER,
                 c.variant.way is not None,
+                c.variant.reach is Reach.REGISTER,
             ),
         )
 

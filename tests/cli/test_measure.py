@@ -1,6 +1,7 @@
 """``roofline measure`` around a measurement that is made up."""
 
 import json
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -161,3 +162,24 @@ def test_a_bar_is_drawn_for_a_terminal_only(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     assert main(["measure", "--quiet"]) == 0
     assert "memory, 1 thread" not in capsys.readouterr().err
+
+
+def test_everything_is_the_cpu_and_every_gpu(capsys, monkeypatch, toy):
+    from roofline.bench import gpu
+
+    monkeypatch.setattr(gpu, "count", lambda: 2)
+    card = replace(DEVICE, id="gpu-toy", name="Toy GPU", kind="gpu")
+    monkeypatch.setattr(
+        gpu, "measure", lambda index, quick, progress: replace(card, note=f"{index}")
+    )
+    assert main(["measure", "--device", "all", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["schema"] == "roofline.measured/1"
+    assert [(d["id"], d["note"]) for d in shown["devices"]][1:] == [
+        ("gpu-toy", "0"),
+        ("gpu-toy", "1"),
+    ]
+    assert shown["devices"][0]["id"] == DEVICE.id
+    assert len(kept.history("gpu-toy")) == 2
+    assert main(["measure", "--device", "cuda:1"]) == 0
+    assert "Toy GPU (gpu-toy)" in capsys.readouterr().out

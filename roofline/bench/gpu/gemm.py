@@ -42,6 +42,7 @@ SHAPES: tuple[Shape, ...] = (
 )  # fmt: skip
 QUICK_SHAPES = SHAPES[2:4]
 SLOW_SHAPES = SHAPES[:3]  # for pipes under 100 Tflop/s, which need no large products
+PRODUCT = "matrix product"
 WITH_FP64_MATRICES = (80, 90, 100, 103)  # compute capabilities
 
 
@@ -75,9 +76,10 @@ def products(card: Card) -> tuple[Product, ...]:
         Product(TENSOR_FP16_ACC16, "float16", "torch.mm, fp16 accumulation allowed", "fp16",
                 _mm, _fp16_accumulation),
         Product(TENSOR_TF32, "float32", "torch.mm, tf32 allowed", "fp32", _mm, _tf32),
-        Product(VECTOR_FP32, "float32", "torch.mm", "fp32", _mm, slow=True),
+        # A vector pipe is for more than products, which reach three quarters of it.
+        Product(VECTOR_FP32, "float32", "torch.mm", "fp32", _mm, way=PRODUCT, slow=True),
         Product(TENSOR_FP64 if fp64 else VECTOR_FP64, "float64", "torch.mm", "fp64", _mm,
-                slow=True),
+                way=None if fp64 else PRODUCT, slow=True),
         Product(TENSOR_INT8, "int8", "torch._int_mm", "int32", _int_mm, layouts="t"),
         Product(TENSOR_FP8, "float8_e4m3fn", "torch._scaled_mm, fast accumulate",
                 "fp32, inside the matrix units", _scaled(True), layouts="t"),

@@ -125,6 +125,7 @@ def test_a_placement_takes_the_nearest_mix_the_library_and_the_plain_way(h200):
     assert str(roof.ceiling(DRAM, 0.5).variant) == "copy"
     assert str(roof.ceiling(DRAM, 0.6).variant) == "triad"  # 2/3 is nearer than 1/2
     assert str(roof.ceiling(TENSOR_FP8).variant) == "library"  # not "exact accumulate"
+    assert str(roof.ceiling(VECTOR_FP32).variant) == "register"  # not what sgemm makes of it
     assert str(roof.ceiling(LAUNCH).variant) == "back to back"
     assert str(roof.ceiling(PCIE).variant) == "h2d, pinned"
     assert not any(c.variant.sustained for c in roof.ceilings)
