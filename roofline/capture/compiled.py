@@ -92,6 +92,8 @@ class Regions:
         if not mode.on or self._running:  # a region within one is part of it
             return region.work(args)
         entered = perf_counter_ns()
+        if any(t.is_cuda for t in tensors(args)):
+            mode.on_device()
         signature = region.signature(self._book, args)
         reads = mode.numbers(tensors(args))  # before: compiled code empties the list
         self._running = True
@@ -216,8 +218,13 @@ class Region:
         """The number of a call with `args`: one for all, unless sizes in the graph are symbols."""
         if self.graph is None:
             return book.named(self._name)
-        key = self.graph.symbols(args)
-        if key not in self._known:
-            ledger = self.graph.ledger(book.account, args)
-            self._known[key] = book.add(Signature(name=self._name, ledger=ledger))
+        try:
+            key = self.graph.symbols(args)
+            if key not in self._known:
+                ledger = self.graph.ledger(book.account, args)
+                self._known[key] = book.add(Signature(name=self._name, ledger=ledger))
+        except Exception as error:  # a graph nobody thought of must not end the program
+            book.broken[self._name] = f"{type(error).__name__}: {error}"
+            self.graph = None
+            return book.named(self._name)
         return self._known[key]

@@ -7,6 +7,7 @@ are those that cannot be avoided: every input read once, every output written on
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -37,11 +38,8 @@ class Graph:
     def __init__(self, module: Any):
         self._nodes = torch.fx.Graph()
         self._output = self._nodes.graph_copy(module.graph, {})
-        self._constants = {
-            node.target: getattr(module, node.target)
-            for node in module.graph.nodes
-            if node.op == "get_attr" and isinstance(getattr(module, node.target), torch.Tensor)
-        }
+        attributes = {n.target for n in module.graph.nodes if n.op == "get_attr"}
+        self._constants = {name: attrgetter(name)(module) for name in attributes}
         self._inputs = [n for n in self._nodes.nodes if n.op == "placeholder"]
 
     def symbols(self, arguments: Sequence[Any]) -> tuple[int, ...]:

@@ -40,19 +40,22 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         columns: Columns,
         book: Book,
         modules: Modules,
+        on_first: Callable[[int], None] = lambda entered: None,
         on_device: Callable[[], None] = lambda: None,
     ):
         super().__init__()
         leave_alone(Mode.__torch_dispatch__)
         self.on = True
-        self.optimizing = 0  # Optimizer.step calls we are inside of
+        self.optimizing = False  # inside an Optimizer.step
         self.bookkeeping = 0  # ns spent here and not in operators
-        self.first: int | None = None  # when the first operator came by
         self.ignored = 0  # calls that are no work but came by here
         self._busy = 0  # ns spent in operators
         self._columns = columns
         self._book = book
         self._modules = modules
+        # Called once, with the moment at which the first operator came by.
+        self._on_first: Callable[[int], None] | None = on_first
+        self.on_device = on_device  # called before every call on a CUDA device that is new
         self._operators: dict[int, Operator] = {}
         self._storages = Storages()
         self._known: dict[tuple[Any, ...], int | None] = {}
@@ -109,8 +112,9 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         kwargs: Mapping[str, Any],
     ) -> Any:
         func = operator.func
-        if self.first is None:
-            self.first = entered
+        if self._on_first is not None:
+            self._on_first(entered)
+            self._on_first = None
         folded = describer = None
         reads: list[int] = []
         try:
@@ -120,7 +124,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             if signature == _NEW or operator.shape_from_data:
                 describer = Describer(operator, args, kwargs, self._storages)
                 if "cuda" in describer.devices:
-                    self._on_device()
+                    self.on_device()
         except (Opaque, TypeError):
             signature = self._named(operator, [*args, *kwargs.values()])
         if operator.is_view:  # touches no memory

@@ -57,12 +57,16 @@ class Recording:
         self._book = Book()
         self._modules = Modules(self._columns.modules)
         self._kernels = Kernels()
-        self._mode = Mode(self._columns, self._book, self._modules, self._kernels.start)
+        self._mode = Mode(
+            self._columns, self._book, self._modules, self._begins, self._kernels.start
+        )
         self._regions = Regions(self._mode, self._book, self._modules)
         self._elsewhere = Elsewhere()
         self._ends: list[End] = []
         self._hooks: list[Any] = []
-        self._begin = End(0, 0, 0)
+        self._stepping: list[int] = []  # ids of the optimizers inside of whose step we are
+        self._origin = 0  # ns, perf_counter: when the recording began
+        self._begin = End(0, 0, 0)  # when its first operator came by
         self._entered = False
         self._stopped: End | None = None
         self._result: Run | None = None
@@ -80,7 +84,7 @@ class Recording:
         self._regions.install()
         self._elsewhere.install()
         os.register_at_fork(after_in_child=_silence(weakref.ref(self._mode)))
-        self._begin = self._now()
+        self._origin = perf_counter_ns()
         self._mode.__enter__()
         self._entered = True
         return self
@@ -96,6 +100,8 @@ class Recording:
             self._stop()
         self._leave()
         self._mode.close()
+        for hook in self._hooks:  # not in _stop, which one of them may have called
+            hook.remove()
         self._result = self._assemble()
 
     def step(self, name: str = "") -> None:
@@ -109,13 +115,24 @@ class Recording:
             raise BadInput("the recording is still running; its result exists after the block")
         return self._result
 
-    def _optimizer_begins(self, *_: Any) -> None:
-        self._mode.optimizing += 1
+    def _begins(self, entered: int) -> None:
+        self._begin = replace(self._now(), time=entered)
 
-    def _optimizer_ends(self, *_: Any) -> None:
-        self._mode.optimizing -= 1
-        if not self._mode.optimizing:
+    def _optimizer_begins(self, optimizer: Any, *_: Any) -> None:
+        self._drop(optimizer)
+        self._stepping.append(id(optimizer))
+        self._mode.optimizing = True
+
+    def _optimizer_ends(self, optimizer: Any, *_: Any) -> None:
+        self._drop(optimizer)
+        if not self._stepping:
+            self._mode.optimizing = False
             self._end("", asked=False)
+
+    def _drop(self, optimizer: Any) -> None:
+        """Forget `optimizer` and those within it: at its end, or when an exception ended it."""
+        if id(optimizer) in self._stepping:
+            del self._stepping[self._stepping.index(id(optimizer)) :]
 
     def _end(self, name: str, *, asked: bool) -> None:
         if not self._mode.on:
@@ -134,8 +151,6 @@ class Recording:
         self._modules.remove()
         self._regions.remove()
         self._elsewhere.remove()
-        for hook in self._hooks:
-            hook.remove()
 
     def _leave(self) -> None:
         if self._entered:
@@ -156,8 +171,8 @@ class Recording:
     def _assemble(self) -> Run:
         recorded = Recorded(
             columns=self._columns,
-            origin=self._begin.time,
-            begin=replace(self._begin, time=self._mode.first or self._begin.time),
+            origin=self._origin,
+            begin=self._begin,
             ends=self._ends,
             total=self._stopped or self._now(),
             device_end=max((k.start + k.duration for k in self._kernels.kernels), default=0),
@@ -177,7 +192,7 @@ class Recording:
                 *self._elsewhere.gaps(),
                 *self._kernels.gaps(),
             ),
-            events=self._columns.table(steps=steps, origin=self._begin.time),
+            events=self._columns.table(steps=steps, origin=self._origin),
         )
 
     def _add_kernels(self, of_event: np.ndarray) -> np.ndarray:

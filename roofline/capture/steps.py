@@ -108,6 +108,10 @@ def _one(recorded: Recorded, end: End, warmup: int) -> Cut:
     whole = _step(recorded, begin, replace(end, time=finish), busy, around)
     start_ns = recorded.begin.time - recorded.origin
     warm = Step(start_ns=start_ns, duration_ns=cold_ns, warmup=True, name="first calls")
+    if whole.waited_ns is not None:
+        # Waiting is known for both together: shared out by time.
+        share = whole.duration_ns / (whole.duration_ns + cold_ns)
+        whole = replace(whole, waited_ns=round(share * whole.waited_ns))
     whole = replace(whole, start_ns=start_ns)
     after = _after(recorded.columns, of_event)
     if not cold.any():

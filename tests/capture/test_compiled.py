@@ -155,6 +155,22 @@ def test_a_backend_that_hides_its_graph_is_a_named_gap():
     assert gap.seconds > 0
 
 
+def test_a_graph_that_cannot_be_counted_is_named_and_the_program_goes_on(monkeypatch):
+    from roofline.capture.graph import Graph
+
+    def broken(self, account, arguments):
+        raise ZeroDivisionError("odd graph")
+
+    monkeypatch.setattr(Graph, "ledger", broken)
+    compiled = torch.compile(lambda x: x.exp(), backend="aot_eager")
+    x = torch.ones(4)
+    with profile() as run:
+        assert torch.equal(compiled(x), x.exp())
+    ((name, _, _),) = regions(run.result)
+    assert signature(run.result, name).ledger.unaccounted == (name,)
+    assert any("ZeroDivisionError: odd graph" in w for w in run.result.recorder.warnings)
+
+
 def test_compiling_is_the_same_with_and_without_the_recorder():
     def graphs():
         torch._dynamo.reset()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
+import torch
 from torch.autograd import DeviceType
 
 from roofline.capture.columns import KERNEL, MEMCPY, OP, OTHER, Columns
@@ -78,6 +79,25 @@ def test_a_kernel_belongs_to_the_row_during_which_it_was_launched():
     assert launched(170) == (0, False)  # between the two: launched by nothing recorded
     assert launched(50) == (None, False)
     assert launched(None) == (1, False)
+
+
+def test_the_profiler_is_started_before_the_first_call_on_a_cuda_device():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from roofline.capture.book import Book
+    from roofline.capture.mode import Mode
+    from roofline.capture.modules import Modules
+
+    columns, started = Columns(), []
+    on_device = lambda: started.append(len(columns))  # noqa: E731
+    mode = Mode(columns, Book(), Modules(columns.modules), on_device=on_device)
+    with mode:
+        torch.ones(2).exp()
+        assert started == []
+        with FakeTensorMode():  # where there is no device, only a fake tensor can be on one
+            torch.empty(2, device="cuda")
+    mode.close()
+    assert started == [2]
 
 
 def test_copies_are_told_from_kernels():

@@ -156,6 +156,34 @@ def test_waiting_for_a_processor_is_told_when_it_lasts(monkeypatch):
     assert run.result.recorder.warnings == ()
 
 
+def test_an_optimizer_that_raised_does_not_end_the_counting_of_steps():
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def fails():
+        raise ArithmeticError
+
+    with profile() as run:
+        with pytest.raises(ArithmeticError):
+            optimizer.step(fails)
+        for _ in range(3):
+            model(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+    assert len(run.result.steps) == 3
+
+
+def test_other_hooks_of_optimizers_still_run_when_the_recording_stops():
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    seen = []
+    with profile(warmup=0, steps=1) as run:
+        hook = register_optimizer_step_post_hook(lambda *_: seen.append(1))
+        train(3)
+    hook.remove()
+    assert len(seen) == 3
+    assert len(run.result.steps) == 1
+
+
 def test_a_recording_within_a_recording_sees_the_same():
     def work():
         torch.ones(3).exp()
