@@ -155,3 +155,30 @@ def test_a_saved_run_reads_back_equal(tmp_path):
     assert back.rows() == run.rows()
     assert back.rows()[0]["reads"] == [1, 1]
     assert [p.name for p in tmp_path.iterdir()] == ["x.roof"]
+
+
+def test_what_stands_for_itself_and_what_is_not_known():
+    """An operator with a copy of 2 us; one with a kernel of unknown length; a graph's kernel of
+    5 us, whose parent is its launch; 9 us of work on the host, which is no line.
+    """
+    signatures = tuple(Signature(name=n, call=MM if n == "aten::mm" else None)
+                       for n in ("aten::mm", "kernel", "Memcpy", "cudaGraphLaunch", "host"))  # fmt: skip
+    at = {"step": 0, "start_ns": 0}
+    events = table([
+        Event(signature=0, kind="op", duration_ns=1, **at),
+        Event(signature=0, kind="op", duration_ns=1, module="late", **at),
+        Event(signature=4, kind="range", duration_ns=9_000, **at),
+        Event(signature=2, kind="memcpy", duration_ns=2_000, parent=0, **at),
+        Event(signature=1, kind="kernel", duration_ns=None, parent=1, **at),
+        Event(signature=1, kind="kernel", duration_ns=5_000, parent=6, **at),
+        Event(signature=3, kind="launch", duration_ns=700, **at),
+    ])  # fmt: skip
+    run = Run(recorder=RECORDER, device=device(), signatures=signatures, gaps=(), events=events,
+              steps=(Step(start_ns=0, duration_ns=10_000),))  # fmt: skip
+    program = read(run)
+
+    assert {(part.name, part.module): part.time_ns for part in program.parts} == {
+        ("aten::mm", ""): 2_000, ("aten::mm", "late"): None, ("kernel", ""): 5_000,
+    }  # fmt: skip
+    assert program.whole.busy_s == pytest.approx(5e-6)
+    assert program.whole.coverage == pytest.approx(2 / 7)
