@@ -110,6 +110,8 @@ class Launches:
             rows = table.rows[1:]
         mine: dict[tuple[str, str, str], Launch] = {}
         for row in rows:
+            if not row[at[KERNEL]]:
+                continue  # a further row of units, or of totals
             key = _key(row, at)
             launch = self._launch(row, at, key, "raw", mine, again=key in mine)
             launch.cells.update((name, (row[i], units[name])) for i, name, _ in columns if row[i])
