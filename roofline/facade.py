@@ -224,15 +224,21 @@ def profile(warmup: int | None = None) -> Iterator[Recording]:
     """Record the PyTorch work done inside the block.
 
     Call ``run.step()`` where one repetition ends; without it an optimizer's step ends one, and
-    without that the whole block is one step.  `warmup` drops that many first steps.
+    without that the whole block is one step.  `warmup` drops that many first steps.  The ceilings
+    are the newest that were measured here (`measure`); without any there are times and no roof.
     """
     from roofline import capture
+    from roofline.bench.cpu import device_id
+    from roofline.devices.kept import newest
 
     recording = Recording()
-    with capture.profile(warmup=warmup) as recorder:
-        recording._capture = recorder
-        yield recording
-    recording._run = recorder.result
+    recorder = capture.profile(device=newest(device_id()), warmup=warmup)
+    recording._capture = recorder
+    try:
+        with recorder:
+            yield recording
+    finally:  # what was recorded before an exception is kept
+        recording._run = recorder.result
 
 
 def _bundle(print_on: Callable[[Any], None], console_type: type) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import os
 import platform
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter_ns
@@ -31,8 +31,9 @@ from roofline.capture.steps import OUTSIDE, End, Recorded, cut, disturbed
 from roofline.capture.threads import Elsewhere
 from roofline.capture.waiting import waited_ns
 from roofline.device import Device
-from roofline.errors import BadInput
-from roofline.runfile import Recorder, Run, Signature
+from roofline.devices import resolve
+from roofline.errors import BadInput, NotFound
+from roofline.runfile import Gap, Recorder, Run, Signature
 
 
 class Recording:
@@ -183,7 +184,7 @@ class Recording:
         steps = np.concatenate([division.of_event, self._add_kernels(division.of_event)])
         return Run(
             recorder=self._recorder(division.how, disturbed(division.steps)),
-            device=self._device,
+            device=self._on_device() if self._kernels.kernels else self._device,
             signatures=tuple(self._book.signatures),
             steps=division.steps,
             gaps=(
@@ -191,9 +192,23 @@ class Recording:
                 *self._regions.gaps(),
                 *self._elsewhere.gaps(),
                 *self._kernels.gaps(),
+                *self._unknown_device(),
             ),
             events=self._columns.table(steps=steps, origin=self._origin),
         )
+
+    def _unknown_device(self) -> Iterator[Gap]:
+        if self._kernels.kernels and self._on_device() is None:
+            name = torch.cuda.get_device_name()
+            what = f"no ceilings of {name} are known here; `roofline measure --device cuda:0`"
+            yield Gap(name="ceilings", what=what)
+
+    def _on_device(self) -> Device | None:
+        """The CUDA device that the kernels ran on; None, and a gap, when nobody knows it."""
+        try:
+            return resolve(torch.cuda.get_device_name())
+        except NotFound:
+            return None
 
     def _add_kernels(self, of_event: np.ndarray) -> np.ndarray:
         """Put the kernels behind the operators that launched them; return their steps."""
