@@ -2,7 +2,8 @@
 
 A kernel works on tiles of scores and skips only tiles that are masked as a whole.  Tile sizes are
 those of the common kernels, so every amount here is an estimate.  Measured on an H200: causal
-B8 H16 S1024 D64 runs 19,327,352,832 tensor flop, which is 36 of 64 tiles of 128 x 128.
+B8 H16 S1024 D64 runs 19,327,352,832 tensor flop, which is 36 of 64 tiles of 128 x 128; the backward
+of causal B4 H16 S2048 D128 runs 182,536,110,080, five halves of what its 136 of 256 tiles are.
 """
 
 from roofline.call import Call
@@ -18,24 +19,29 @@ SOFTMAX = "softmax on a score is max, subtract, sum, scale and exp on sfu"
 
 def forward(sizes: Sizes, dtype: str, call: Call, lengths: tuple[int, int]) -> Ledger:
     """Scores of whole tiles on CUDA, of the formula elsewhere, and the softmax on each of them."""
-    tiled = call.device == "cuda" and sizes.batch > 0
-    pairs = _tiled(sizes, lengths) if tiled else sizes.scores.amount
-    scores = sizes.heads * pairs
+    pairs, words = _pairs(sizes, call, lengths)
     return executed(
         _estimate(matmul_pipe(dtype, call.math), sizes.each * pairs, "Q K^T and P V, whole tiles"),
-        *_softmax(dtype, scores),
-        conventions=(SOFTMAX, *([TILES] if tiled else [])),
+        *_softmax(dtype, sizes.heads * pairs),
+        conventions=(SOFTMAX, *words),
     )
 
 
-def backward(sizes: Sizes, dtype: str, call: Call) -> Ledger:
+def backward(sizes: Sizes, dtype: str, call: Call, lengths: tuple[int, int]) -> Ledger:
     """2.5 times the forward's products, and exp of every score again."""
-    scores = sizes.heads * sizes.scores.amount
+    pairs, words = _pairs(sizes, call, lengths)
     return executed(
-        Entry(matmul_pipe(dtype, call.math), sizes.each * sizes.scores.amount * 5 // 2, AGAIN),
-        *_softmax(dtype, scores),
-        conventions=(AGAIN, SOFTMAX),
+        _estimate(matmul_pipe(dtype, call.math), sizes.each * pairs * 5 // 2, AGAIN),
+        *_softmax(dtype, sizes.heads * pairs),
+        conventions=(AGAIN, SOFTMAX, *words),
     )
+
+
+def _pairs(sizes: Sizes, call: Call, lengths: tuple[int, int]) -> tuple[int, tuple[str, ...]]:
+    """Pairs that are computed, and what to say of it."""
+    if call.device == "cuda" and sizes.batch > 0:
+        return _tiled(sizes, lengths), (TILES,)
+    return sizes.scores.amount, ()
 
 
 def _softmax(dtype: str, scores: int) -> list[Entry]:

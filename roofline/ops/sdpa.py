@@ -81,8 +81,8 @@ def executed_forward(place: Place, call: Call) -> Ledger:
 
 def executed_backward(place: Place, call: Call) -> Ledger:
     """Five products where the forward has two: the scores are computed again."""
-    sizes, (q, _, _), _ = _read(place, call)
-    return attention_executed.backward(sizes, q.dtype, call)
+    sizes, (q, k, _), _ = _read(place, call)
+    return attention_executed.backward(sizes, q.dtype, call, _lengths(place, q, k))
 
 
 def _read(place: Place, call: Call) -> tuple[Sizes, tuple[Tensor, Tensor, Tensor], Tensor | None]:
