@@ -12,9 +12,11 @@ libraries have chosen their kernels; its launches carry its name as an NVTX rang
 
 import json
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,6 +33,9 @@ class Case:
     run: Callable[..., Any]
     streams: bool = False  # memory-bound, and larger than the last-level cache
     padded: bool = False  # known not to fill whole tiles
+    kernel: str = ""  # of a Triton kernel its name in tests/account/triton_kernels.py
+    grid: tuple[int, ...] = ()
+    constants: Mapping[str, int] = field(default_factory=dict)
 
 
 def matrices(m: int, n: int, k: int, dtype: torch.dtype) -> Callable[[], tuple[Any, ...]]:
@@ -47,10 +52,9 @@ def matrices(m: int, n: int, k: int, dtype: torch.dtype) -> Callable[[], tuple[A
 
 
 def heads(length: int = 2048) -> tuple[Any, ...]:
-    """Q, K, V: batch 4, 16 heads of 128, bf16."""
-    return tuple(
-        torch.randn(4, 16, length, 128, dtype=torch.bfloat16).requires_grad_() for _ in range(3)
-    )
+    """Q, K, V: batch 4, 16 heads of 128, bf16; heads beside each other in memory, as models do."""
+    each = (torch.randn(4, length, 16, 128, dtype=torch.bfloat16) for _ in range(3))
+    return tuple(t.transpose(1, 2).requires_grad_() for t in each)
 
 
 def attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
@@ -65,7 +69,7 @@ def attended(causal: bool) -> Callable[[], tuple[Any, ...]]:
     def make() -> tuple[Any, ...]:
         inputs = heads()
         o = attention(*inputs, causal=causal)
-        return *inputs, o, torch.randn_like(o)
+        return *inputs, o, torch.randn_like(o.transpose(1, 2)).transpose(1, 2)
 
     return make
 
@@ -124,6 +128,28 @@ def elements() -> tuple[Any, ...]:
     return torch.randn(256 * 2**20), torch.randperm(256 * 2**20)[: 4 * 2**20]
 
 
+def launch(name: str, grid: tuple[int, ...], **constants: int) -> Callable[..., Any]:
+    """A function that launches a Triton kernel."""
+
+    def run(*inputs: Any) -> None:
+        sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "account"))
+        import triton_kernels
+
+        getattr(triton_kernels, name)[grid](*inputs, **constants)
+
+    return run
+
+
+def triton(
+    kernel: str, make: Callable[[], tuple[Any, ...]], grid: tuple[int, ...], streams: bool = False,
+    **constants: int,
+) -> Case:  # fmt: skip
+    """A Triton kernel as a case: its formula is what the interpreter counts."""
+    run = launch(kernel, grid, **constants)
+    return Case(f"triton {kernel}", make, run, streams, kernel=kernel, grid=grid,
+                constants=constants)  # fmt: skip
+
+
 CUBE = (4096, 4096, 4096)
 CASES = (
     Case("gemm fp32 4096", matrices(*CUBE, torch.float32), torch.mm),
@@ -147,22 +173,32 @@ CASES = (
     ),
     Case("softmax bf16", rows(), lambda x: torch.softmax(x, -1), streams=True),
     Case("add fp32", long(2), torch.add, streams=True),
-    Case("copy fp32", long(), torch.clone, streams=True),
+    Case("copy fp32 to bf16", long(), torch.Tensor.bfloat16, streams=True),
     Case("gather rows", table, functional.embedding, streams=True),
     Case("gather elements", elements, torch.take),
-)
+    triton("add", lambda: (*long(3)(), 64 * 2**20), (64 * 2**10,), True, BLOCK=1024),
+    triton(
+        "softmax", lambda: (*(torch.randn(16_384, 4_096) for _ in "xy"), 4_096, 4_096), (16_384,),
+        True, BLOCK=4096,
+    ),
+    triton(
+        "product", lambda: (*(torch.randn(4096, 4096).bfloat16() for _ in "abc"), *CUBE), (32, 32),
+        BM=128, BN=128, BK=64,
+    ),
+)  # fmt: skip
 
 
 def main() -> None:
     """Run every case once inside the profile; print what it ran on."""
     torch.manual_seed(0)
+    torch.autograd.set_multithreading_enabled(False)  # NVTX ranges are of one thread
     torch.backends.cuda.matmul.allow_tf32 = False
     skipped = {}
     with torch.device("cuda"):
         for case in CASES:
             try:
                 profiled(case)
-            except (RuntimeError, NotImplementedError) as error:
+            except Exception as error:
                 skipped[case.name] = str(error).splitlines()[0]
             torch.cuda.empty_cache()
     card = torch.cuda.get_device_properties(0)

@@ -10,19 +10,23 @@ import gzip
 import importlib.util
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roofline import accounting, counters, importers
+from roofline.accounting.interpreted import Interpreted, count_triton
 from roofline.counters import needed
-from roofline.device import DRAM, Resource
+from roofline.device import DRAM, L2, Resource
 from roofline.importers.ncu.collect import Wanted, arguments
 from roofline.units import show, show_binary
 from roofline.work import Ledger
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "account" / "known_answers"
+KERNELS = ROOT / "tests" / "account" / "triton_kernels.py"
+PROGRAMS = 4  # of a Triton kernel, run in the interpreter
 EXPORT, MACHINE = DATA / "h200.csv.gz", DATA / "h200.json"
 
 
@@ -37,6 +41,7 @@ class Answer:
     executed: dict[Resource, int]  # counters; flop by pipe
     read: int  # counters; B from dram
     written: int
+    requested: int  # counters; B that the SMs asked the L2 for
     streams: bool
     padded: bool
 
@@ -49,8 +54,11 @@ class Answer:
 
 def cases() -> Any:
     """The benchmark as a module."""
-    path = ROOT / "benchmarks" / "known_answers.py"
-    spec = importlib.util.spec_from_file_location("known_answers_cases", path)
+    return _module("known_answers_cases", ROOT / "benchmarks" / "known_answers.py")
+
+
+def _module(name: str, path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -59,20 +67,21 @@ def cases() -> Any:
     return module
 
 
-def answers(export: Path = EXPORT) -> list[Answer]:
-    """Every case that was profiled, in order."""
+def answers(export: Path = EXPORT, kernels: bool = True) -> list[Answer]:
+    """Every case that was profiled, in order; without Triton `kernels` must be left out."""
     run = importers.load([export])
     seen: dict[str, list[tuple[str, dict[str, float]]]] = {}
     for row in run.rows():
         launch = run.signatures[row["signature"]].name, row["counters"]
         seen.setdefault(row["module"], []).append(launch)
-    return [_answer(case, seen[case.name]) for case in cases().CASES if case.name in seen]
+    wanted = [case for case in cases().CASES if kernels or not case.kernel]
+    return [_answer(case, seen[case.name]) for case in wanted if case.name in seen]
 
 
 def _answer(case: Any, launches: list[tuple[str, dict[str, float]]]) -> Answer:
-    counted = _counted(case)
+    algorithmic, by_rule = _counted(case)
     executed: dict[Resource, int] = {}
-    read = written = 0
+    read = written = requested = 0
     for _, values in launches:
         ran, moved = counters.executed(values), counters.achieved(values)
         assert ran is not None
@@ -81,26 +90,37 @@ def _answer(case: Any, launches: list[tuple[str, dict[str, float]]]) -> Answer:
             executed[resource] = executed.get(resource, 0) + amount
         read += moved.traffic(DRAM, "read")
         written += moved.traffic(DRAM, "write")
+        requested += moved.traffic(L2, "read") + moved.traffic(L2, "write")
     return Answer(
         name=case.name,
         kernels=tuple(name for name, _ in launches),
-        algorithmic=counted.algorithmic,
-        by_rule=counted.executed.demand(),
+        algorithmic=algorithmic,
+        by_rule=by_rule.demand(),
         executed=executed,
         read=read,
         written=written,
+        requested=requested,
         streams=case.streams,
         padded=case.padded,
     )
 
 
-def _counted(case: Any) -> accounting.Account:
-    """The case by the formulas, as on a GPU; on fake tensors, so that nothing is computed."""
+def _counted(case: Any) -> tuple[Ledger, Ledger]:
+    """The case by the formulas, and as on a GPU; on fake tensors, so that nothing is computed."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
         inputs = case.make()
-    return accounting.account(case.run, inputs, device="cuda")
+    if case.kernel:
+        ledger = _interpreted(case, inputs).ledger
+        return ledger, ledger
+    counted = accounting.account(case.run, inputs, device="cuda")
+    return counted.algorithmic, counted.executed
+
+
+def _interpreted(case: Any, inputs: Sequence[Any]) -> Interpreted:
+    kernel = getattr(_module("kernels_to_count", KERNELS), case.kernel)
+    return count_triton(kernel, case.grid, *inputs, programs=PROGRAMS, **case.constants)
 
 
 def table(found: list[Answer], machine: dict[str, Any]) -> str:
@@ -120,7 +140,8 @@ def table(found: list[Answer], machine: dict[str, Any]) -> str:
         "",
         "Flop of the pipe that does the work: the formula, what the rule says the hardware runs, and the",
         "counter. Where the formula fills whole tiles the counter equals it to the last flop; the excess of",
-        "the others is padding, or scores that are computed again.",
+        "the others is padding (a library may choose larger tiles than the rule's least), or scores that are",
+        "computed again. The fp32 product also multiplies every result by alpha and adds beta.",
         "",
         "| case | pipe | formula | rule for hardware | counter | counter/formula |",
         "|---|---|---:|---:|---:|---:|",
@@ -130,14 +151,27 @@ def table(found: list[Answer], machine: dict[str, Any]) -> str:
         "",
         "## Bytes from memory",
         "",
-        "Reads of kernels that stream more than the L2 holds are the formula within 2 %. Writes can be short",
-        f"by what was still dirty in the L2 ({show_binary(machine['l2'])}) when the kernel ended, and by no more.",
-        "Of the others much stays in the L2 between launches, or is read again by every tile.",
+        "The first lines stream more than the L2 holds: reads are the formula within 2 %, and writes are short",
+        f"by what was still dirty in the L2 ({show_binary(machine['l2'])}) when the kernel ended, never by more. In the",
+        "others tiles read the same operand again and again, as far as the L2 does not hold it; picked elements",
+        "bring their whole sectors; the attention backward keeps a sum of dQ in fp32, and reads it back.",
         "",
         "| case | read, formula | read, counter | ratio | written, formula | written, counter | short by |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [_bytes(answer) for answer in sorted(found, key=lambda a: not a.streams)]
+    lines += [
+        "",
+        "## Triton kernels",
+        "",
+        f"Counted in Triton's interpreter from {PROGRAMS} programs of the grid (`roofline.count_triton`), which is",
+        "what stands as their formula above. What their loads and stores ask for is held here against what",
+        "the SMs asked the L2 for; data that a program asks for twice may be in its L1.",
+        "",
+        "| case | requested, interpreter | requested, counter | ratio |",
+        "|---|---:|---:|---:|",
+    ]
+    lines += [_requested(answer) for answer in found if answer.name.startswith("triton")]
     lines += ["", "## Kernels", ""]
     lines += [f"* {a.name}: {', '.join(f'`{_short(k)}`' for k in a.kernels)}" for a in found]
     for name, why in machine["skipped"].items():
@@ -148,7 +182,9 @@ def table(found: list[Answer], machine: dict[str, Any]) -> str:
 def _matrix_pipe(answer: Answer) -> Resource | None:
     """Pipes whose flop counters count whole: tensor cores, and fp32 in matrix products."""
     pipe = answer.pipe
-    if pipe is None or not (pipe.name.startswith("tensor") or answer.name.startswith("gemm")):
+    if pipe is None or not (
+        pipe.name.startswith("tensor") or answer.name.startswith(("gemm", "triton add"))
+    ):
         return None
     return pipe
 
@@ -169,6 +205,11 @@ def _bytes(answer: Answer) -> str:
         f"| {answer.name} | {read:,} | {answer.read:,} | {answer.read / read:.4f} | "
         f"{written:,} | {answer.written:,} | {short} |"
     )
+
+
+def _requested(answer: Answer) -> str:
+    asked = answer.algorithmic.demand()[L2]
+    return f"| {answer.name} | {asked:,} | {answer.requested:,} | {answer.requested / asked:.4f} |"
 
 
 def _short(kernel: str) -> str:
