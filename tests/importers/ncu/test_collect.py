@@ -163,12 +163,12 @@ WANTED = [
     "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
     "sm__ops_path_tensor_src_fp16.sum", "sm__ops_path_tensor_src_fp16_dst_fp32.sum",
     "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp16.sum", "sm__ops_path_tensor_src_int8.sum",
-    "sm__ops_path_tensor_src_fp8_sparsity_on.sum", "device__attribute_display_name",
+    "sm__ops_path_tensor_src_fp8_sparsity_on.sum", "sm__inst_executed_pipe_tensor.sum",
 ]  # fmt: skip
 UNWANTED = [
     "gpu__time_duration.avg", "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum",
     "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum", "sm__ops_path_tensor_src_fp16.avg",
-    "lts__t_sectors.sum",
+    "lts__t_sectors.sum", "device__attribute_display_name", "launch__waves_per_multiprocessor",
 ]  # fmt: skip
 
 
