@@ -35,6 +35,12 @@ from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
 from roofline.runfile import Gap, Recorder, Run, Signature
 
+_HOST_TIMER = "wall clock around each operator below autograd"
+_DEVICE_TIMER = "device kernels by CUPTI, joined to the operator that launched them"
+# CUPTI's timestamps resolve tens of nanoseconds: below this they say as much of the start of a
+# kernel as of its work.
+_SHORTEST_KERNEL_S = 1e-6
+
 
 class Recording:
     """Records the operators of this thread between entry and exit; then `result` is the run."""
@@ -230,7 +236,7 @@ class Recording:
         return np.array(steps, dtype=np.int32)
 
     def _recorder(self, how: str, disturbed: str | None) -> Recorder:
-        cost = calibrate()
+        cost, on_device = calibrate(), bool(self._kernels.kernels)
         broken = (f"the rule of {op} failed: {why}" for op, why in self._book.broken.items())
         return Recorder(
             tool=f"roofline {roofline.__version__}",
@@ -238,9 +244,9 @@ class Recording:
             recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
             versions={"torch": str(torch.__version__), "python": platform.python_version()},
             threads=torch.get_num_threads(),
-            timer=f"wall clock around each operator below autograd; {how}",
-            overhead_s=cost.overhead_s,
-            shortest_s=cost.shortest_s,
+            timer=f"{_DEVICE_TIMER if on_device else _HOST_TIMER}; {how}",
+            overhead_s=None if on_device else cost.overhead_s,
+            shortest_s=_SHORTEST_KERNEL_S if on_device else cost.shortest_s,
             warnings=(*([disturbed] if disturbed else []), *broken, *self._regions.warnings()),
         )
 
