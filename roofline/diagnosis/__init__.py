@@ -11,6 +11,7 @@ from roofline.diagnosis.compute import far_below, padding
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
 from roofline.diagnosis.overhead import overhead_bound
+from roofline.diagnosis.precision import tf32_unused
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sanity import above_the_roof, incomplete_ledger
 from roofline.program import Program
@@ -20,6 +21,7 @@ SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger, other_clock)
 ADVICE: tuple[Rule, ...] = (
     excess_passes,
     overhead_bound,
+    tf32_unused,
     far_below,
     padding,
     fresh_memory,

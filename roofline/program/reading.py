@@ -148,13 +148,23 @@ def _call_overhead_s(roof: Roof) -> float | None:
     return None if ceiling is None else 1 / ceiling.rate
 
 
+def _step_s(without_recorder_s: float, busy_s: float | None) -> float | None:
+    """Time of a step without the recorder's work: no less than something was busy.
+
+    On a device the recorder's work on the host may hide behind kernels and then cost nothing.
+    """
+    if without_recorder_s <= 0:
+        return busy_s
+    return max(without_recorder_s, busy_s or 0.0)
+
+
 def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals:
     n = conditions.steps
     steps = [run.steps[i] for i in measured_steps(run)]
     wall_ns = sum(s.duration_ns - s.bookkeeping_ns for s in steps)
     covered = busy_ns(run)
     busy_s = None if covered is None else covered / n / 1e9
-    step_s = wall_ns / n / 1e9 if wall_ns > 0 else None
+    step_s = _step_s(wall_ns / n / 1e9, busy_s)
     whole = line("program", parts, conditions) if parts else None
     roof_s = None if whole is None or whole.roof_s is None else whole.roof_s / n
     loose_s = None if whole is None else whole.placement.roof_s

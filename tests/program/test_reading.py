@@ -182,3 +182,23 @@ def test_what_stands_for_itself_and_what_is_not_known():
     }  # fmt: skip
     assert program.whole.busy_s == pytest.approx(5e-6)
     assert program.whole.coverage == pytest.approx(2 / 7)
+
+
+def test_bookkeeping_that_hides_behind_a_busy_device_does_not_shorten_the_step():
+    """A kernel of 10 ms in a step of 10 ms wall, of which the host kept books for 4 ms."""
+    events = table([
+        Event(signature=0, kind="op", step=0, start_ns=0, duration_ns=1_000_000),
+        Event(signature=1, kind="kernel", step=0, start_ns=0, duration_ns=10_000_000, parent=0),
+    ])  # fmt: skip
+    run = Run(
+        recorder=RECORDER, device=device(), gaps=(), events=events,
+        signatures=(Signature(name="aten::mm", call=MM), Signature(name="gemm")),
+        steps=(Step(start_ns=0, duration_ns=10_000_000, bookkeeping_ns=4_000_000),),
+    )  # fmt: skip
+    whole = read(run).whole
+
+    assert (whole.step_s, whole.busy_s, whole.gap_s) == (
+        pytest.approx(10e-3),
+        pytest.approx(10e-3),
+        0.0,
+    )
