@@ -1,6 +1,7 @@
 """Which times can be: what lies outside is damage, and unknown."""
 
 LONGEST_NS = 10**14  # of one kernel or region: more than a day
+LARGEST_ID = 2**62  # of streams and threads
 LATEST_NS = 4 * 10**18  # of a clock that began in 1970: the year 2096
 
 
@@ -18,3 +19,10 @@ def duration_ns(value: float | None) -> int | None:
 def moment_ns(value: float | None) -> int | None:
     """A point in time in whole nanoseconds; None for none and for what cannot be."""
     return None if value is None or not abs(value) < LATEST_NS else round(value)
+
+
+def identifier(value: object) -> int | None:
+    """The number of a stream or thread; None for anything that is no such number."""
+    if isinstance(value, str):
+        value = int(value) if value.isdecimal() and len(value) < 19 else None
+    return value if isinstance(value, int) and 0 <= value < LARGEST_ID else None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from roofline.importers.jax.details import number
-from roofline.importers.limits import duration_ns
+from roofline.importers.limits import duration_ns, identifier
 from roofline.runfile import Step
 
 _DEVICE = re.compile(r"/device:(?P<kind>GPU|TPU):(?P<number>\d+)")
@@ -60,7 +60,7 @@ def operations(events: Sequence[TraceEvent]) -> dict[str, list[Ran]]:
         on_device = match is not None and _is_operations(match["kind"], thread, event)
         on_host = process == _HOST and "hlo_op" in (event.args or {})
         if on_device or on_host:
-            stream = event.tid if on_device and isinstance(event.tid, int) else None
+            stream = identifier(event.tid) if on_device else None
             found.setdefault(process, []).append(_ran(event, stream))
     devices = {name: ran for name, ran in found.items() if name != _HOST}
     return devices or found

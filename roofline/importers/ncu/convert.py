@@ -9,7 +9,7 @@ from roofline.counters import seconds
 from roofline.device import Device
 from roofline.importers.cells import Mark
 from roofline.importers.kernels import readable
-from roofline.importers.limits import duration_ns
+from roofline.importers.limits import duration_ns, identifier
 from roofline.importers.ncu.pages import Launch, dimensions
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 
@@ -63,7 +63,7 @@ def convert(
                     start_ns=now_ns,
                     duration_ns=lasted,
                     module=launch.nvtx,
-                    stream=int(launch.stream) if launch.stream.isdigit() else None,
+                    stream=identifier(launch.stream),
                     counters=counters,
                 )
             )

@@ -17,7 +17,7 @@ from roofline.importers.cells import number
 from roofline.importers.format import Options, Source
 from roofline.importers.kernels import readable
 from roofline.importers.kineto import copies
-from roofline.importers.limits import duration_ns, moment_ns
+from roofline.importers.limits import duration_ns, identifier, moment_ns
 from roofline.importers.lines import decoded, rows
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import unknown
@@ -153,7 +153,7 @@ def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
             step=0,
             start_ns=start,
             duration_ns=duration_ns(columns.value(row, "Duration", _NS)),
-            stream=None if stream is None or not 0 <= stream < 1e15 else int(stream),
+            stream=None if stream is None else identifier(round(stream)),
             counters={} if copy else _launched(row, columns),
         )
     )

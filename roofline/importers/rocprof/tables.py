@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from roofline.importers.cells import number
+from roofline.importers.limits import identifier
 from roofline.importers.lines import rows
 from roofline.importers.rocprof.dispatch import Dispatch
 
@@ -97,8 +98,8 @@ class Tables:
             self.dispatches.append(known)
         if known.start_ns is None or known.end_ns is None:
             known.start_ns, known.end_ns = head.whole(row, "start"), head.whole(row, "end")
-        stream = head.whole(row, "stream")
-        known.stream = stream if stream is not None and 0 <= stream < 1 << 62 else known.stream
+        stream = identifier(head.text(row, "stream"))
+        known.stream = known.stream if stream is None else stream
         known.counters |= head.launched(row)
         if head.has("counter", "value"):
             name, value = head.text(row, "counter"), number(head.text(row, "value"), ".")
