@@ -1,12 +1,13 @@
 """The signatures of a run, recounted under today's rules and placed under the run's ceilings."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from roofline import ops
 from roofline.call import Call, Tensor
 from roofline.device import DRAM, Resource, Roof
 from roofline.placement import Placement, place
+from roofline.program.alike import MAY_BE_ONE, bounded, is_one, one
 from roofline.program.counted import Counted, counted
 from roofline.runfile import Run, Signature
 from roofline.work import Work, unknown
@@ -35,6 +36,29 @@ class Placed:
             )
             self._known[key] = place(work, self.roof, at=boundary)
         return self._known[key]
+
+    def settled(self, means_s: Mapping[int, float]) -> "Placed":
+        """The same, with equal operands as one where the mean time of a call leaves no other way.
+
+        `means_s` are seconds by signature.
+        """
+        found = [
+            at
+            for at, mean_s in means_s.items()
+            if (s := self.signatures[at]).call is not None
+            and s.ledger is not None
+            and MAY_BE_ONE in s.ledger.conventions
+            and is_one(s.call, s.ledger, self.roof, self.level(at, None), mean_s)
+        ]
+        return self.as_one(found)
+
+    def as_one(self, signatures: Collection[int]) -> "Placed":
+        """The same, with equal operands of these signatures as one."""
+        changed = tuple(
+            replace(s, ledger=one(s.call)) if at in signatures and s.call is not None else s
+            for at, s in enumerate(self.signatures)
+        )
+        return replace(self, signatures=changed, _known={}) if signatures else self
 
     def shapes(self, signature: int) -> str:
         """The tensors of one call in words, or how a kernel without a call was launched."""
@@ -87,7 +111,7 @@ def _recounted(signature: Signature) -> Signature:
     return Signature(
         name=signature.name,
         call=signature.call,
-        ledger=ops.account(signature.call) if known else signature.ledger,
+        ledger=bounded(signature.call, ops.account(signature.call)) if known else signature.ledger,
         executed=ops.executed(signature.call) or signature.executed,
     )
 

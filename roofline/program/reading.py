@@ -13,7 +13,7 @@ from roofline.program.columns import measured_steps
 from roofline.program.item import Conditions, Item, Part, line, total
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
-from roofline.program.timing import busy_ns, timed
+from roofline.program.timing import busy_ns, means_s, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger
 
@@ -100,6 +100,7 @@ def read(run: Run) -> Program:
         shortest_s=run.recorder.shortest_s,
     )
     events = timed(run, placed)
+    placed = placed.settled(means_s(events))
     parts = parts_of(events, placed)
     return Program(
         recorder=run.recorder,

@@ -45,6 +45,16 @@ def timed(run: Run, placed: Placed) -> "pa.Table":
     return pa.table({"row": rows, "level": _levels(run, placed, rows), "time_ns": times, **columns})
 
 
+def means_s(events: "pa.Table") -> dict[int, float]:
+    """Mean time of a call by signature, of `timed` events whose time is known and not zero."""
+    import pyarrow.compute as pc
+
+    known = events.filter(pc.greater(events["time_ns"], 0)).group_by("signature")
+    means = known.aggregate([("time_ns", "mean")])
+    pairs = zip(means["signature"].to_pylist(), means["time_ns_mean"].to_pylist(), strict=True)
+    return {signature: ns / 1e9 for signature, ns in pairs}
+
+
 def busy_ns(run: Run) -> int | None:
     """Time covered by at least one event of a measured step: of the device where there are any."""
     import pyarrow.compute as pc

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from roofline.call import Argument, Tensor
 from roofline.device import Device
 from roofline.errors import BadInput, NotFound
+from roofline.program.alike import IS_ONE
 from roofline.program.item import Item
 from roofline.program.placed import recount
 from roofline.program.reading import Program, read
@@ -90,7 +91,7 @@ def what_if(run: Run, *, device: Device | None = None, dtype: str | None = None)
         signatures=tuple(_retyped(s, dtype) for s in run.signatures) if dtype else run.signatures,
         recorder=run.recorder if device is None else replace(run.recorder, threads=None),
     )
-    placed = recount(changed)
+    placed = recount(changed).as_one(_known_as_one(before))
     after = replace(
         before,
         device=changed.device,
@@ -104,6 +105,15 @@ def what_if(run: Run, *, device: Device | None = None, dtype: str | None = None)
     said = {"device": device.name if device else None, "dtype": dtype}
     words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
     return WhatIf(words=words, before=before, after=after)
+
+
+def _known_as_one(program: Program) -> set[int]:
+    """Signatures whose equal operands were found to be one."""
+    return {
+        part.signature
+        for part in program.parts
+        if part.once.ledger is not None and IS_ONE in part.once.ledger.conventions
+    }
 
 
 def _identity(item: Item) -> tuple[object, ...]:
