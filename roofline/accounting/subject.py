@@ -45,8 +45,8 @@ def made(found: Any, shapes: Sequence[str] = ()) -> tuple[Callable[..., Any], li
             found, inputs = found[0], found[1] if len(found) == 2 else found[1:]
     if not callable(found):
         raise BadInput(
-            f"nothing to count: the factory returned {type(found).__name__}, neither a module nor "
-            "a function, alone or in a tuple with its inputs"
+            f"nothing to count: found {type(found).__name__}, neither a module nor a function, "
+            "alone or in a tuple with its inputs"
         )
     given = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
     return found, [tensor(text) for text in shapes] or given

@@ -1,0 +1,170 @@
+"""``roofline account``: what it prints, as text and as data, and what it says of mistakes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from roofline.cli import main  # noqa: E402
+from tests.account.programs import language_training  # noqa: E402
+
+SCRIPT = """
+import torch
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
+
+print("imported")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(64, 256), nn.Linear(256, 64)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu())
+
+def model():
+    return Net(), torch.zeros(8, 64)
+
+def pair():
+    return nn.Bilinear(4, 5, 6), (torch.zeros(2, 4), torch.zeros(2, 5))
+
+def huge():
+    return nn.Linear(2**20, 2**20, bias=False), torch.zeros(2**10, 2**20)
+
+def attention(q, k, v):
+    return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+def nothing():
+    return 3
+
+number = 3
+"""
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    (tmp_path / "net.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path / "net.py"
+    sys.modules.pop("net", None)
+
+
+def document(capsys, *arguments):
+    assert main(["account", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_factory_with_its_inputs(script, capsys):
+    found = document(capsys, "net.py:model")
+    # 8 rows, 64 x 256 and back, with biases and 8*256 comparisons.
+    flop = 2 * 2 * 8 * 64 * 256 + 8 * 256 + 8 * 64 + 8 * 256
+    assert found["schema"] == "roofline.account/1"
+    assert (found["subject"], found["flop"], found["complete"]) == ("Net", flop, True)
+    assert found["cross_check"] is None
+    assert found["device"] is None
+    pair = document(capsys, "net.py:pair")
+    assert pair["complete"]
+
+
+def test_a_class_with_shapes_backward_by_module(script, capsys):
+    found = document(capsys, "net.py:Net", "--shape", "8,64", "--backward", "--by", "module")
+    names = [item["name"] for item in found["items"]]
+    assert {"Net.up", "Net.down", "Net"} <= set(names)
+    up = next(item for item in found["items"] if item["name"] == "Net.up")
+    # Forward with bias, dW and the bias's sum; no gradient of x.
+    assert up["flop"] == 2 * (2 * 8 * 64 * 256) + 2 * 8 * 256
+
+
+def test_a_function_of_shapes_on_a_device(script, capsys):
+    shapes = ["--shape", "1,8,4096,128:bf16"] * 3
+    found = document(capsys, "net.py:attention", *shapes, "--device", "h100-sxm")
+    assert found["flop"] == 4 * 8 * 128 * (4096 * 4097 // 2) == 34_368_126_976
+    assert found["device"]["id"].startswith("nvidia-h100-sxm")
+    assert found["binding"] == "tensor-bf16"
+    assert found["roof_s"] == pytest.approx(34_368_126_976 / 989.4e12, rel=0.01)
+    executed = {e["resource"]: e["amount"] for e in found["executed"]}
+    # 32 * 33 / 2 tiles of 128 x 128 a head.
+    assert executed["tensor-bf16"] == 4 * 8 * 128 * 128 * 128 * (32 * 33 // 2)
+
+
+def test_fake_tensors_take_no_memory(script, capsys):
+    found = document(capsys, "net.py:huge")  # its weight would take 4 TiB
+    assert found["flop"] == 2 * 2**10 * 2**20 * 2**20
+
+
+def test_text_says_the_whole_then_the_lines(script, capsys):
+    assert main(["account", "net.py:model", "--rows", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Net: 529 kflop, ")
+    assert "3 more lines" in out or "more lines: --rows" in out
+    assert "conventions: --conventions prints them" in out
+    assert "imported" in err
+    assert main(["account", "net.py:model", "--conventions", "--by", "call"]) == 0
+    out = capsys.readouterr().out
+    assert "convention: every operator reads its operands from memory" in out
+    assert "8x64 fp32" in out
+
+
+def test_the_cross_check(script, capsys):
+    found = document(capsys, "net.py:model", "--cross-check")["cross_check"]
+    assert (found["ours"], found["theirs"]) == (528_896, 524_288)
+    assert {d["operator"] for d in found["operators"] if d["why"]} == {"aten::addmm", "aten::relu"}
+    assert main(["account", "net.py:model", "--cross-check"]) == 0
+    out = capsys.readouterr().out
+    assert "torch leaves out: add bias" in out
+    assert f"torch {torch.__version__} FlopCounterMode" in out
+
+
+def test_a_trace_and_a_run_file(tmp_path, capsys):
+    step = language_training()
+    with torch.profiler.profile(record_shapes=True) as profiler:
+        step()
+    trace = tmp_path / "trace.json"
+    profiler.export_chrome_trace(str(trace))
+    found = document(capsys, str(trace))
+    run = tmp_path / "trace.roof"
+    assert main(["import", str(trace), "-o", str(run), "--quiet"]) == 0
+    capsys.readouterr()
+    again = document(capsys, str(run))
+    assert found["flop"] == again["flop"] > 1_000_000
+    assert main(["account", str(trace), "--cross-check"]) == 2
+    assert "torch's counter can only see what runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["net.py"], "name it as script.py:name or module:name; got 'net.py'"),
+        (["net.py:modle"], "net.py has no 'modle'; there is model"),
+        (["nut.py:model"], "there is no file nut.py"),
+        (["no.such:model"], "there is no module 'no'"),
+        (["net.py:nothing"], "nothing to count: found int, neither a module nor a function"),
+        (["net.py:number"], "nothing to count: found int"),
+        (["net.py:attention"], "attention cannot be called with 0 inputs"),
+        (["net.py:Net", "--shape", "8;64"], "a shape is written 8,128,4096:bf16"),
+        (["net.py:Net", "--shape", "8,64:fp17"], "a shape is written 8,128,4096:bf16"),
+        (["net.py:model", "--by", "colour"], "no grouping 'colour'"),
+        (["net.py:model", "--device", "abacus"], "abacus"),
+    ],
+)
+def test_mistakes_are_one_sentence(script, capsys, arguments, sentence):
+    if arguments == ["net.py"]:
+        script.rename(script.with_name("other.py"))
+    assert main(["account", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_json_is_alone_on_standard_output(script):
+    done = subprocess.run(
+        [sys.executable, "-m", "roofline", "account", "net.py:model", "--json"],
+        cwd=script.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["flop"] == 528_896
+    assert "imported" in done.stderr
