@@ -165,7 +165,9 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals
     wall_ns = sum(s.duration_ns - s.bookkeeping_ns for s in steps)
     covered = busy_ns(run)
     busy_s = None if covered is None else covered / n / 1e9
-    step_s = _step_s(wall_ns / n / 1e9, busy_s)
+    # A profiler of single kernels records no time around them: its steps have no length.
+    walled = any(s.duration_ns for s in steps)
+    step_s = _step_s(wall_ns / n / 1e9, busy_s) if walled else None
     whole = line("program", parts, conditions) if parts else None
     roof_s = None if whole is None or whole.roof_s is None else whole.roof_s / n
     loose_s = None if whole is None else whole.placement.roof_s
