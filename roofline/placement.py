@@ -71,9 +71,12 @@ class Placement:
 
     @property
     def flop(self) -> int | None:
-        """Floating-point operations of what was placed; None when nobody counted them."""
+        """Floating-point operations of what was placed; None when nobody counted them.
+
+        With parts unaccounted it is at least that many, and nothing counted is not zero.
+        """
         arithmetic = self.work.executed if self.count is not Count.ALGORITHMIC else self.ledger
-        if arithmetic is None or (arithmetic.unaccounted and not arithmetic.entries):
+        if arithmetic is None or (arithmetic.unaccounted and not arithmetic.flop):
             return None
         return arithmetic.flop
 

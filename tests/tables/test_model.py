@@ -152,6 +152,19 @@ def test_work_that_needs_nothing_is_zero_and_unknown_work_is_none():
     )
 
 
+def test_bytes_without_arithmetic_that_is_known_are_not_zero_flop():
+    """A kernel whose 1,200 B are known and whose arithmetic is not: flop is None, never 0."""
+    known = algorithmic(Entry(DRAM, 1200, "its arguments", "read"))
+    placed = place(known + unknown("arithmetic of k"), HYPOTHETICAL)
+
+    assert placed.flop is None
+    assert placed.intensity == {}
+    assert placed.attainable_flop_per_s is None
+    assert placed.roof_s == 1200 / 2e12
+    # A copy's arithmetic is known to be none.
+    assert place(known, HYPOTHETICAL).flop == 0
+
+
 def test_a_demand_without_ceiling_is_named_and_not_bounded():
     placement = place(
         algorithmic(Entry(SFU, 5, "exp"), Entry(DRAM, 2 * 10**12, "read", "read")), HYPOTHETICAL
