@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Math = Literal["ieee", "tf32"]
+# fp32 products in tf32; fp16 and fp8 products with sums kept in fp16.  Other types: no difference.
+Math = Literal["ieee", "tf32", "acc16"]
 
 # Bytes per element of every element type that is named anywhere in the library.
 DTYPE_BYTES: dict[str, float] = {
@@ -81,7 +82,7 @@ class Call:
     args: tuple[Argument, ...] = ()
     outputs: tuple[Tensor, ...] = ()  # empty where the recorder does not know them (traces)
     device: Literal["cpu", "cuda"] = "cpu"
-    math: Math = "ieee"  # how fp32 matrix products are computed
+    math: Math = "ieee"  # how matrix products are computed
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

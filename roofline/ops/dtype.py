@@ -5,7 +5,9 @@ from roofline.device import (
     TENSOR_BF16,
     TENSOR_FP4,
     TENSOR_FP8,
+    TENSOR_FP8_ACC16,
     TENSOR_FP16,
+    TENSOR_FP16_ACC16,
     TENSOR_FP64,
     TENSOR_INT4,
     TENSOR_INT8,
@@ -23,6 +25,13 @@ _MATMUL = {
     "int8": TENSOR_INT8, "uint8": TENSOR_INT8, "int4": TENSOR_INT4,
     "int16": VECTOR_INT32, "int32": VECTOR_INT32, "int64": VECTOR_INT32,
     "complex32": TENSOR_FP16, "complex64": VECTOR_FP32, "complex128": TENSOR_FP64,
+}  # fmt: skip
+# What products of these types run on when `math` is not "ieee"; other types are not concerned.
+_FASTER = {
+    "tf32": {"fp32": TENSOR_TF32},
+    "acc16": {
+        "fp16": TENSOR_FP16_ACC16, "fp8_e4m3": TENSOR_FP8_ACC16, "fp8_e5m2": TENSOR_FP8_ACC16,
+    },
 }  # fmt: skip
 _VECTOR = {"fp64": VECTOR_FP64, "complex128": VECTOR_FP64}
 _INTEGER = {
@@ -56,13 +65,17 @@ def nbytes(elements: int, dtype: str) -> int:
 
 
 def matmul_pipe(dtype: str, math: Math = "ieee") -> Resource:
-    """The pipe that multiplies matrices of `dtype`; fp32 uses tf32 only where that is allowed."""
+    """The pipe that multiplies matrices of `dtype`.
+
+    fp32 uses tf32, and fp16 and fp8 keep their sums in fp16, only where `math` says so.
+
+    >>> matmul_pipe("fp16").name, matmul_pipe("fp16", "acc16").name
+    ('tensor-fp16', 'tensor-fp16-acc16')
+    """
     size(dtype)
-    if dtype == "fp32" and math == "tf32":
-        return TENSOR_TF32
     if dtype not in _MATMUL:
         raise NotFound(f"no pipe multiplies matrices of {dtype}; there is {', '.join(_MATMUL)}")
-    return _MATMUL[dtype]
+    return _FASTER.get(math, {}).get(dtype, _MATMUL[dtype])
 
 
 def vector_pipe(dtype: str) -> Resource:

@@ -17,7 +17,7 @@ class Parameter:
     """One parameter of a formula."""
 
     name: str
-    type: str  # "int", "float", "bool", "dtype", or the words to choose from: "ieee|tf32"
+    type: str  # "int", "float", "bool", "dtype", or the words to choose from: "tanh|erf"
     default: object = None  # None when it must be given
     required: bool = False
 

@@ -37,7 +37,8 @@ def gemm(
     write        M*N * s'         B      C, once
                                          s, s' = bytes per element of `dtype`, `out_dtype`
 
-    All of it `batch` times, the bias read once.  `math` "tf32" puts fp32 on the tensor cores.
+    All of it `batch` times, the bias read once.  `math` "tf32" puts fp32 on the tensor cores,
+    "acc16" keeps the sums of fp16 and fp8 products in fp16.
     Left out: re-reads that miss in cache, split-K partial sums.
     Source: LAPACK Working Note 41, appendix C, xGEMM.
     """

@@ -6,11 +6,22 @@ from datetime import date
 import pytest
 
 from roofline import ops
-from roofline.device import DRAM, SFU, TENSOR_FP16, VECTOR_FP32, Ceiling, Roof
+from roofline.device import (
+    DRAM,
+    SFU,
+    TENSOR_FP8_ACC16,
+    TENSOR_FP16,
+    TENSOR_FP16_ACC16,
+    TENSOR_TF32,
+    VECTOR_FP32,
+    Ceiling,
+    Roof,
+)
 from roofline.errors import BadInput, NotFound
 from roofline.placement import place
 from roofline.provenance import Basis, Provenance
 
+MATH = "ieee|tf32|acc16"
 STATED = Provenance(basis=Basis.STATED, source="a round number", as_of=date(2026, 1, 1))
 N = 4096
 
@@ -144,6 +155,25 @@ def test_formula_takes_text():
 
 
 @pytest.mark.parametrize(
+    ("dtype", "math", "pipe"),
+    [
+        ("fp16", "ieee", TENSOR_FP16),
+        ("fp16", "acc16", TENSOR_FP16_ACC16),
+        ("fp8_e4m3", "acc16", TENSOR_FP8_ACC16),
+        ("fp32", "acc16", VECTOR_FP32),  # only types with such a pipe are concerned
+        ("fp32", "tf32", TENSOR_TF32),
+        ("fp16", "tf32", TENSOR_FP16),
+    ],
+)
+def test_the_accumulator_is_part_of_the_pipe(dtype, math, pipe):
+    """2048^3 multiply-adds are 2 * 2048^3 = 17,179,869,184 flop, on the pipe that `math` names."""
+    ledger = ops.formula("gemm", m="2048", n="2048", k="2048", dtype=dtype, math=math)
+
+    pipes = {r: n for r, n in ledger.demand().items() if r.is_pipe}
+    assert pipes == {pipe: 17_179_869_184}
+
+
+@pytest.mark.parametrize(
     ("name", "given", "error", "sentence"),
     [
         ("gem", {}, NotFound, "no operator formula 'gem'; there is gemv, gemm, gelu"),
@@ -151,7 +181,7 @@ def test_formula_takes_text():
         ("gemm", {"m": "1"}, BadInput, "gemm needs n, k; its parameters are m: int, n: int"),
         ("gemm", {"m": "x", "n": "1", "k": "1"}, BadInput, "gemm: m='x' is not a whole number"),
         ("gemm", {"m": "1", "n": "1", "k": "1", "dtype": "fp7"}, BadInput, "gemm: dtype='fp7' is not one of fp64, fp32"),
-        ("gemm", {"m": "1", "n": "1", "k": "1", "math": "no"}, BadInput, "gemm: math='no' is not one of ieee, tf32"),
+        ("gemm", {"m": "1", "n": "1", "k": "1", "math": "no"}, BadInput, "gemm: math='no' is not one of ieee, tf32, acc16"),
         ("gemm", {"m": "1", "n": "1", "k": "1", "bias": "x"}, BadInput, "gemm: bias='x' is not true or false"),
         ("gemm", {"m": "0", "n": "1", "k": "-2"}, BadInput, "gemm needs sizes of at least 1; got m=0, k=-2"),
         ("softmax", {"rows": "0", "cols": "1"}, BadInput, "softmax needs rows and cols of at least 1"),
@@ -171,4 +201,4 @@ def test_every_formula_shows_its_shapes():
     for name, function in ops.FORMULAS.items():
         assert "[" in (function.__doc__ or "").splitlines()[0], name
         for parameter in ops.parameters(name):
-            assert parameter.type in ("int", "float", "bool", "dtype", "str", "ieee|tf32"), name
+            assert parameter.type in ("int", "float", "bool", "dtype", "str", MATH), name
