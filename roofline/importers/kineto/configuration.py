@@ -12,6 +12,7 @@ NAMES = (
     "registers per thread", "shared memory", "blocks per SM", "warps per SM",
     "est. achieved occupancy %", "bytes",
 )  # fmt: skip
+_MAY_BE_NONE = ("shared memory", "blocks per SM", "warps per SM", "est. achieved occupancy %")
 
 
 def configuration(kernel: Sequence[Any]) -> dict[str, float]:
@@ -19,7 +20,11 @@ def configuration(kernel: Sequence[Any]) -> dict[str, float]:
     _, grid, block, *others = kernel
     counts = {"grid": _count(grid), "block": _count(block)}
     counts |= {name: number(value) for name, value in zip(NAMES, others, strict=True)}
-    return {name: value for name, value in counts.items() if value is not None}
+    return {
+        name: value
+        for name, value in counts.items()
+        if value is not None and (value > 0 or (value == 0 and name in _MAY_BE_NONE))
+    }
 
 
 def _count(axes: bytes) -> float | None:
