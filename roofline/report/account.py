@@ -20,6 +20,7 @@ SCHEMA = "roofline.account/1"
 Document = dict[str, Any]
 ROWS = 20
 NAME = 44  # columns that the name of a line may take
+PLACED = 12  # of them given to its place under a roof
 
 
 def document(account: Account, by: str = "operator", device: Device | None = None) -> Document:
@@ -146,7 +147,8 @@ def _table(document: Document, rows: int) -> "RenderableType":
 
     placed = document["device"] is not None
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column(document["by"], overflow="ellipsis", no_wrap=True, max_width=NAME)
+    table.add_column(document["by"], overflow="ellipsis", no_wrap=True,
+                     max_width=NAME - PLACED * placed)  # fmt: skip
     columns = ["calls", "flop", "read", "written", "flop/B"]
     for name in (*columns, *(["roof"] if placed else [])):
         table.add_column(name, justify="right", no_wrap=True)

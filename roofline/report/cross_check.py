@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from roofline.accounting.against import Difference
 
 Document = dict[str, Any]
-WHY = 30  # columns that the reasons take at least
 
 
 def document(differences: "Sequence[Difference]", version: str) -> Document:
@@ -43,7 +42,7 @@ def _blocks(document: Document) -> Iterable["RenderableType"]:
     table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=36)
     for name in ("ours", "torch", "torch - ours"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("why", min_width=WHY)
+    table.add_column("why")
     for each in _together(differing):
         table.add_row(*_cells(each))
     if differing:
