@@ -10,7 +10,7 @@ from roofline.diagnosis.clocks import other_clock
 from roofline.diagnosis.compute import far_below, padding
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
-from roofline.diagnosis.overhead import overhead_bound
+from roofline.diagnosis.overhead import launch_bound, overhead_bound
 from roofline.diagnosis.precision import tf32_unused
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sanity import above_the_roof, incomplete_ledger
@@ -21,6 +21,7 @@ SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger, other_clock)
 ADVICE: tuple[Rule, ...] = (
     excess_passes,
     overhead_bound,
+    launch_bound,
     tf32_unused,
     far_below,
     padding,
@@ -29,7 +30,9 @@ ADVICE: tuple[Rule, ...] = (
     at_the_roof,
 )
 # Advice about the whole that rests on times alone: doubts about ledgers leave it standing.
-FROM_TIMES: tuple[Rule, ...] = (overhead_bound,)
+FROM_TIMES: tuple[Rule, ...] = (overhead_bound, launch_bound)
+# While starting kernels takes longer than running them, faster kernels are not felt.
+FELT_FIRST = ("RF305",)
 IN_DOUBT = 0.2  # of busy time
 
 __all__ = ["ADVICE", "SANITY", "Finding", "diagnose"]
@@ -49,5 +52,5 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
         if finding.item not in in_doubt
         and not (silent and rule not in FROM_TIMES and not (finding.item or finding.items))
     ]
-    advice.sort(key=lambda finding: finding.saves_s or 0.0, reverse=True)
+    advice.sort(key=lambda f: (f.code in FELT_FIRST, f.saves_s or 0.0), reverse=True)
     return (*doubts, *advice)

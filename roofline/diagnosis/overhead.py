@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from roofline.device import LAUNCH
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 from roofline.units import show
 
+FASTER = 2.0  # so many times as many starts a second are worth a line
 ELSEWHERE = 20.0  # assumed: gaps this many times the cost of a start are not starting
 BOUND = 0.3  # assumed: from this share of a step on, overhead is what binds it
 
@@ -17,8 +19,10 @@ def overhead_bound(program: Program) -> Iterator[Finding]:
         return
     dispatch_s = whole.overhead_s or 0.0
     roof_s = whole.roof_s or 0.0
-    # Starting an operator is part of its time here; it cannot be more than all of that.
-    spent_s = whole.gap_s + min(dispatch_s, whole.busy_s or 0.0)
+    # On a CPU starting an operator is part of its time; it cannot be more than all of that.  What
+    # a device waits for its next kernel is in the gaps already.
+    within_s = 0.0 if program.kernels else min(dispatch_s, whole.busy_s or 0.0)
+    spent_s = whole.gap_s + within_s
     if spent_s < BOUND * whole.step_s or spent_s < roof_s:
         return
     gap_s, call_s = whole.gap_s / whole.calls, dispatch_s / whole.calls
@@ -44,14 +48,62 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
             f"{show(whole.gap_s or 0.0, 's')} of {show(step_s, 's')} a step no operator ran",
             f"{show(step_s / whole.calls, 's')} a call; starting one takes {floor} at its ceiling",
             _work(program),
+            *_kernels(program),
         ),
         next_step=(
             "fewer, larger calls: a bigger batch, fused or foreach operators, torch.compile, "
             "a captured graph on a GPU"
         ),
         saves_s=spent_s,
+        now_s=step_s,
+        then_s=(step_s - spent_s, step_s),
         wrong_if="doubling the batch doubles the time of a step",
     )
+
+
+def launch_bound(program: Program) -> Iterator[Finding]:
+    """RF305: without times around the kernels, starting them takes longer than they run."""
+    whole, kernels = program.whole, program.kernels
+    launch_s = program.conditions.call_overhead_s
+    if whole.step_s is not None or not whole.busy_s or kernels is None or not launch_s:
+        return
+    started = kernels.started / whole.steps
+    if started * launch_s <= whole.busy_s:
+        return
+    yield Finding(
+        code="RF305",
+        item="",
+        claim=(
+            f"launch-bound: starting {started:.0f} kernels one by one takes "
+            f"{show(started * launch_s, 's')}, running them {show(whole.busy_s, 's')}"
+        ),
+        evidence=(f"starting one takes {show(launch_s, 's')} at its ceiling", *_kernels(program)),
+        next_step=(
+            "capture them in a graph, fuse them, or give each more work (a bigger batch); "
+            "making one kernel faster gains nothing until then"
+        ),
+        saves_s=started * launch_s - whole.busy_s,
+        wrong_if="a captured graph of the same kernels is no faster",
+    )
+
+
+def _kernels(program: Program) -> Iterator[str]:
+    """How many kernels are over before the next can start, and what a graph makes of it."""
+    kernels, launch_s, steps = (
+        program.kernels,
+        program.conditions.call_overhead_s,
+        program.whole.steps,
+    )
+    if kernels is None or not launch_s:
+        return
+    yield (
+        f"{kernels.short / steps:g} of {kernels.started / steps:g} kernels a step are over before "
+        f"the next can be started; together they run {show(kernels.short_s / steps, 's')}"
+    )
+    fastest = program.roof.highest(LAUNCH)
+    if fastest and fastest * launch_s > FASTER:
+        started_s = kernels.started / steps / fastest
+        yield f"from a captured graph all of them start in {show(started_s, 's')}"
 
 
 def _between(program: Program, gap_s: float, call_s: float) -> Finding:

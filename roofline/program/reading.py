@@ -10,6 +10,7 @@ from roofline.errors import BadInput, NotFound
 from roofline.placement import place
 from roofline.program.chains import Chain, chains
 from roofline.program.columns import measured_steps
+from roofline.program.host import Copy, HostCall, Kernels, copies, host_calls, kernels
 from roofline.program.item import Conditions, Item, Part, line, total
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
@@ -48,6 +49,9 @@ class Program:
     gaps: tuple[Gap, ...]
     # What a profiler's counters say beside flop and bytes, by position in Run.signatures.
     facts: Mapping[int, Mapping[str, Reading]] = field(default_factory=dict)
+    host_calls: tuple[HostCall, ...] = ()
+    copies: tuple[Copy, ...] = ()  # over the link to the host
+    kernels: Kernels | None = None  # None: nothing was started on a device
     _lines: dict[str, tuple[Item, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -111,6 +115,9 @@ def read(run: Run) -> Program:
         whole=_totals(run, parts, conditions),
         gaps=run.gaps,
         facts={signature: seen.facts for signature, seen in placed.counted.items()},
+        host_calls=host_calls(run),
+        copies=copies(run),
+        kernels=kernels(run, conditions.call_overhead_s),
     )
 
 

@@ -55,13 +55,20 @@ def test_a_plain_launch_has_none_of_them():
     assert found({}) == {}
 
 
+# 4 sectors of 32 B a request, loads and stores: 4 B a thread
+NARROW = {
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 4000.0,
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 4000.0,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": 1000.0,
+}
 FIRES = [
     # code, counters that make it fire, counters that nearly do
     ("RF401",
      {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": 4.0,
       "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 32000.0},
      {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": 25.0}),
-    ("RF402", {"launch__waves_per_multiprocessor": 0.5}, {"launch__waves_per_multiprocessor": 1.0}),
+    ("RF402",
+     {"launch__waves_per_multiprocessor": 0.5}, {"launch__waves_per_multiprocessor": 0.97}),
     ("RF403",
      {"launch__waves_per_multiprocessor": 1.04},  # 300 blocks of 288 a wave: 52 %
      {"launch__waves_per_multiprocessor": 1.7}),  # 85 %
@@ -69,7 +76,9 @@ FIRES = [
      {"sm__warps_active.avg.pct_of_peak_sustained_active": 20.0,
       "sm__maximum_warps_per_active_cycle_pct": 25.0, "launch__occupancy_limit_registers": 2.0},
      {"sm__warps_active.avg.pct_of_peak_sustained_active": 55.0}),
-    ("RF405", {"derived__local_spilling_requests": 1e6}, {}),
+    ("RF405",
+     {"derived__local_spilling_requests": 1e6},  # 128 MB
+     {"derived__local_spilling_requests": 81028.0, "lts__t_bytes.sum": 378e6}),  # 10 of 378 MB
     ("RF407",
      {"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active": 90.0,
       "launch__shared_mem_per_block": 49152.0},
@@ -78,6 +87,7 @@ FIRES = [
     ("RF408",
      {"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 90.0},
      {"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 40.0}),
+    ("RF409", NARROW, NARROW | {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 16000.0}),
 ]  # fmt: skip
 
 
@@ -113,6 +123,15 @@ def test_the_limiter_is_named():
 def test_on_its_roof_nothing_else_limits_it():
     """500 MB in 0.55 ms: 91 % of 1 TB/s."""
     assert found({"launch__waves_per_multiprocessor": 1.04}, us=550.0) == {}
+
+
+def test_a_request_that_carries_little_is_named_with_what_is_possible():
+    """At 50 % of its roof, 4 sectors of 32 B a request; 16 B a thread are 512 B, 16 sectors."""
+    finding = found(NARROW)["RF409"]
+
+    assert "reaches 50% of its dram roof: too few bytes in flight" in finding.claim
+    assert finding.evidence[0].startswith("4.0 sectors of 32 B a load, 4.0 a store; 16")
+    assert finding.saves_s == pytest.approx(0.5e-3)
 
 
 def test_bank_conflicts():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from roofline.diagnosis.kernels.launch_facts import brief, reader
-from roofline.diagnosis.kernels.memory import bank_conflicts, uncoalesced
+from roofline.diagnosis.kernels.memory import bank_conflicts, narrow_requests, uncoalesced
 from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
 from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
 from roofline.diagnosis.rule import Finding
@@ -17,12 +17,12 @@ from roofline.program import Program
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
     uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, wrong_pipe,
-    special_functions,
+    special_functions, narrow_requests,
 )  # fmt: skip
 
 
 def from_counters(program: Program) -> Iterator[Finding]:
-    """RF401 to RF408 for kernels that take a visible share of the time, one finding a cause."""
+    """RF401 to RF409 for kernels that take a visible share of the time, one finding a cause."""
     causes: dict[str, list[Finding]] = {}
     for finding in _each(program):
         causes.setdefault(finding.code, []).append(finding)

@@ -100,6 +100,12 @@ def near_roof(item: Item, program: Program) -> bool:
     return item.roof_fraction * binding.rate / highest >= ON_ROOF
 
 
+def too_short(item: Item, program: Program) -> bool:
+    """Whether a launch is over before the next can be started: no shape of its grid is felt."""
+    launch_s = program.conditions.call_overhead_s
+    return bool(launch_s and item.measured_s and item.measured_s / item.calls < launch_s)
+
+
 def fraction_text(item: Item) -> str:
     """How much of its roof it reaches, or nothing where that is unknown."""
     if item.roof_fraction is None or item.binding is None:

@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from roofline.device import DRAM, L2, SHARED
-from roofline.diagnosis.kernels.launch_facts import FED, Facts, brief, kernel_finding, near_roof
+from roofline.diagnosis.kernels.launch_facts import (
+    FED,
+    Facts,
+    brief,
+    fraction_text,
+    kernel_finding,
+    near_roof,
+    too_short,
+)
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
@@ -13,6 +21,10 @@ WAVEFRONT = 128  # B that shared memory moves in one pass
 SECTOR = 32  # B, the unit in which a GPU's caches fetch
 COALESCED = 0.75  # share of each sector that is used
 REUSED = 40.0  # % of L1 hits, from which the rest of a sector is used by a later request
+NARROW = 4.5  # sectors a request: 4 are 32 threads with 4 B each
+WIDE = 16  # 32 threads with 16 B each
+OCCUPIED = 70.0  # % of the warps, from which more of them is no way
+FELT = 0.3  # share of the DRAM roof from which memory is what a kernel is about
 CONFLICTS = 0.6  # useful share of the bytes that shared memory moved
 WAYS: tuple[Access, ...] = ("read", "write")
 
@@ -62,6 +74,40 @@ def _useful_s(item: Item, used: Mapping[str, float | None], program: Program) ->
     total = sum(useful.values())
     ceiling = program.roof.ceiling(DRAM, useful["read"] / total if total else None)
     return total / ceiling.rate / item.steps if total and ceiling else None
+
+
+def narrow_requests(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF409: whole sectors and enough warps, but little a request: too few bytes in flight."""
+    loads, stores = fact("sectors_per_request_load"), fact("sectors_per_request_store")
+    occupied = fact("occupancy_achieved")
+    if not loads or not stores or max(loads, stores) > NARROW or (occupied or 0.0) < OCCUPIED:
+        return
+    if not _of_memory(item) or near_roof(item, program) or too_short(item, program):
+        return
+    used = [fact("bytes_used_per_sector_loaded"), fact("bytes_used_per_sector_stored")]
+    if any(value is None or value < COALESCED * SECTOR for value in used):
+        return
+    yield kernel_finding(
+        "RF409",
+        item,
+        f"{brief(item.name)} asks memory for little at a time and reaches {fraction_text(item)}: "
+        "too few bytes in flight",
+        (
+            f"{loads:.1f} sectors of {SECTOR} B a load, {stores:.1f} a store; "
+            f"{WIDE} are possible with 16 B a thread",
+            f"{occupied:.0f} % of the warps an SM can hold are there: more of them is no way",
+        ),
+        "more bytes a request: contiguous operands of equal shape take the vectorised kernel "
+        "(16 B a thread); or fuse it into a neighbour",
+        "a version with 16 B a thread is no faster",
+    )
+
+
+def _of_memory(item: Item) -> bool:
+    """Whether DRAM binds it, and it is not lost below every roof for another reason."""
+    fraction = item.roof_fraction
+    at_dram = item.binding is not None and item.binding.demanded == DRAM
+    return at_dram and fraction is not None and fraction >= FELT
 
 
 def bank_conflicts(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:

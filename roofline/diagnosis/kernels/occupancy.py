@@ -10,13 +10,17 @@ from roofline.diagnosis.kernels.launch_facts import (
     fraction_text,
     kernel_finding,
     near_roof,
+    too_short,
     waves_of,
 )
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 
 OCCUPIED = 50.0  # % of the warps an SM can hold
+FULL = 0.9  # waves from which the grid is said to fill the chip
 TAIL = 0.8  # waves / ceil(waves) below which the last wave is felt
+REQUEST = 128  # B of one request of a warp to local memory: 4 a thread
+SPILLED = 0.1  # share of what the L2 is asked for, below which spills are not felt
 LIMITERS = {
     "blocks_per_sm_registers": "registers",
     "blocks_per_sm_shared": "shared memory",
@@ -28,7 +32,9 @@ LIMITERS = {
 def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF402: the grid does not fill the chip once."""
     waves, grid, sms = waves_of(fact, program), fact("grid_size"), fact("sm_count")
-    if waves is None or grid is None or waves >= 1 or near_roof(item, program):
+    if waves is None or grid is None or waves >= FULL or near_roof(item, program):
+        return
+    if too_short(item, program):
         return
     yield kernel_finding(
         "RF402",
@@ -96,8 +102,8 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
 
 def spills(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF405: registers did not suffice, and their overflow moves through memory."""
-    requests = fact("local_spilling_requests")
-    if not requests:
+    requests, asked = fact("local_spilling_requests"), fact("l2_requested")
+    if not requests or (asked and requests * REQUEST < SPILLED * asked):
         return
     yield kernel_finding(
         "RF405",
