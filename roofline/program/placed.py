@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from roofline import ops
 from roofline.call import Call, Tensor
@@ -117,12 +118,13 @@ def _recounted(signature: Signature) -> Signature:
 
 
 def shapes(call: Call | None, limit: int = 4) -> str:
-    """The tensors of a call in words, such as ``4096x4096 fp32, 4096 fp32``."""
+    """The tensors of a call in words: ``4096x4096 fp32, 3 of 4096 fp32``."""
     if call is None:
         return ""
-    shown = ", ".join(_shape(tensor) for tensor in call.tensors[:limit])
-    more = len(call.tensors) - limit
-    return f"{shown}, {more} more" if more > 0 else shown
+    groups = [(text, len([*equal])) for text, equal in groupby(map(_shape, call.tensors))]
+    shown = [", ".join([text] * n) if n < 3 else f"{n} of {text}" for text, n in groups[:limit]]
+    more = sum(count for _, count in groups[limit:])
+    return ", ".join([*shown, f"{more} more"] if more else shown)
 
 
 def _shape(tensor: Tensor) -> str:
