@@ -75,9 +75,10 @@ def _prediction(chain: Chain, steps: int) -> Iterator[str]:
         return
     low, high = (show(seconds / steps, "s") for seconds in chain.then_s)
     interval = f" ({low} to {high} within its interval)" if low != high else ""
+    limit = "the cost of starting one kernel" if chain.by_start else "the ceiling"
     yield (
         f"fused: {show(chain.measured_s / steps, 's')} -> {show(chain.least_s / steps, 's')} "
-        f"a step at the ceiling{interval}, "
+        f"a step at {limit}{interval}, "
         f"at most {chain.measured_s / chain.least_s:.1f} times as fast"
     )
 

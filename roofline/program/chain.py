@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from roofline.device import Ceiling, Resource
+from roofline.device import DISPATCH, LAUNCH, Ceiling, Resource, Roof
 from roofline.program.placed import Placed
 
 NEAR = 0.8  # assumed: from this share of its roof on, a call is said to be on it
@@ -21,7 +21,9 @@ class Chain:
     least: int  # B of one chain: what enters from outside once, and what is used afterwards
     widest: int  # B of its largest tensor
     measured_s: float | None  # of all `count` together
-    least_s: float | None  # of all `count` together: `least` at the ceiling of its own boundary
+    # Of all `count` together: `least` at the ceiling of its own boundary, one start each at least.
+    least_s: float | None
+    by_start: bool  # starting what remains takes longer than its bytes
     then_s: tuple[float, float] | None  # the same within the ceiling's interval
     at_roof: int | None  # calls of one chain that run at NEAR of their roof; None is not known
     signatures: tuple[int, ...]
@@ -84,6 +86,12 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
     known_ns = [ns for ns in alike.time_ns if ns is not None]
     least = _least(links, last_read)
     ceiling = placed.roof.ceiling(placed.roof.innermost(least), 0.5)
+    started_s = _start_s(placed.roof)
+    least_s, then_s = (
+        (None, None)
+        if ceiling is None
+        else (max(least / ceiling.rate, started_s), _interval(least, ceiling, started_s))
+    )
     return Chain(
         names=tuple(placed.signatures[e.signature].name for e in links),
         module=alike.module,
@@ -93,20 +101,27 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
         least=least,
         widest=max(nbytes for e in links for _, nbytes in (*e.reads, *e.writes)),
         measured_s=sum(known_ns) / 1e9 if len(known_ns) == len(links) else None,
-        least_s=None if ceiling is None else least * alike.count / ceiling.rate,
-        then_s=None if ceiling is None else _interval(least * alike.count, ceiling),
+        least_s=None if least_s is None else least_s * alike.count,
+        then_s=None if then_s is None else (then_s[0] * alike.count, then_s[1] * alike.count),
+        by_start=ceiling is not None and least / ceiling.rate < started_s,
         at_roof=_at_roof(placed, alike),
         signatures=tuple(e.signature for e in links),
         by_size=last_read is None,
     )
 
 
-def _interval(amount: int, ceiling: Ceiling) -> tuple[float, float]:
-    """Least and most time for `amount` bytes within the interval of the ceiling."""
+def _start_s(roof: Roof) -> float:
+    """The least time to start the one kernel that remains, by the fastest way; 0 is not known."""
+    rate = roof.highest(DISPATCH if roof.kind == "cpu" else LAUNCH)
+    return 1 / rate if rate else 0.0
+
+
+def _interval(amount: int, ceiling: Ceiling, least_s: float) -> tuple[float, float]:
+    """Time for `amount` bytes within the interval of the ceiling, and never below `least_s`."""
     spread = ceiling.provenance.spread
     low = spread.low if spread and spread.low else ceiling.rate
     high = spread.high if spread and spread.high else ceiling.rate
-    return amount / high, amount / low
+    return max(amount / high, least_s), max(amount / low, least_s)
 
 
 def _least(links: Sequence[Link], last_read: Mapping[int, int] | None) -> int:

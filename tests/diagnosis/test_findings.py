@@ -150,6 +150,23 @@ def test_a_chain_says_what_fusing_it_would_take():
     assert "3.20 ms -> 400 us a step at the ceiling (334 us to 445 us" in finding.evidence[3]
 
 
+def test_fusing_small_operators_saves_starts_not_bytes():
+    """sigmoid(relu(sin(x))) * x on 4,096 fp32: 147,456 B to 32,768 B, 4.5 times, but 4 starts to 1.
+
+    32,768 B at 100 GB/s of the L2 would be 0.33 us; starting the one call that remains takes 1 us.
+    """
+    x = tensor(4096)
+    script = Script()
+    for at, name in enumerate(("sin", "relu", "sigmoid"), start=1):
+        script.add(call(f"aten::{name}", x, out=x), 20, reads=(at,), writes=(at + 1,))
+    script.add(call("aten::mul", x, x, out=x), 20, reads=(4, 1), writes=(5,))
+    finding = only(read(script.end_step().run()), "RF101")
+
+    assert "147 kB by formula against 32.8 kB that enter or leave: 4.5 times" in finding.evidence
+    assert "80.0 us -> 1.00 us a step at the cost of starting one kernel" in finding.evidence[-1]
+    assert finding.then_s == (pytest.approx(1e-6), pytest.approx(1e-6))
+
+
 def test_without_storages_data_is_followed_by_size():
     """As above, but a trace names no memory: 28.012 MB moved against 8.004 MB."""
     script = Script().add(MEAN, 500).add(SUB, 900).add(SQUARE, 1_300).add(MEAN, 500)
