@@ -15,6 +15,7 @@ from roofline.errors import BadInput, RooflineError
 
 SCHEMA: Final = "roofline.device/1"
 
+PARTIAL = "partial:"  # how the note of an interrupted measurement begins
 _STAMP = "%Y%m%dT%H%M%S.%fZ"
 _ID = re.compile(r"[a-z0-9][a-z0-9._+-]*")
 
@@ -74,9 +75,15 @@ def taken_at(path: Path) -> datetime:
 
 
 def newest(device_id: str) -> Device | None:
-    """The newest measurement kept for one device, or None; a file that cannot be read is named."""
-    kept = history(device_id)
-    return read(kept[-1]) if kept else None
+    """The newest measurement kept for one device, or None; a file that cannot be read is named.
+
+    One that was interrupted counts only where there is no whole one.
+    """
+    devices = map(read, reversed(history(device_id)))
+    latest = next(devices, None)
+    if latest is None or not latest.note.startswith(PARTIAL):
+        return latest
+    return next((device for device in devices if not device.note.startswith(PARTIAL)), latest)
 
 
 def kept_ids() -> tuple[str, ...]:

@@ -30,7 +30,16 @@ def _above(item: Item, program: Program) -> bool:
     ceiling = item.binding.ceiling
     if ceiling.resource.is_pipe:  # better than the library's best is no contradiction
         fraction *= ceiling.rate / (program.roof.highest(ceiling.resource) or ceiling.rate)
+    if _fewer_threads(item, program):
+        return False
     return fraction > ABOVE and not _within_interval(item) and not _within_bounds(item)
+
+
+def _fewer_threads(item: Item, program: Program) -> bool:
+    """Whether the ceiling was only measured with fewer threads than the run used: then it may."""
+    ceiling_threads = item.binding.ceiling.variant.threads if item.binding else None
+    used = program.recorder.threads if program.recorder else None
+    return bool(ceiling_threads and used and ceiling_threads < used)
 
 
 def _in_cache(items: Sequence[Item], program: Program) -> Finding:

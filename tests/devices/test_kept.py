@@ -191,3 +191,13 @@ def test_a_damaged_measurement_is_told_and_not_replaced_by_the_datasheet():
     with pytest.raises(BadInput, match="cannot be used"):
         devices.resolve("h100-sxm")
     assert devices.find("h100-sxm").id == "nvidia-h100-sxm5-80gb"
+
+
+def test_an_interrupted_measurement_does_not_hide_a_whole_one_and_is_better_than_none():
+    partial = replace(measured(), note="partial: interrupted before everything was measured")
+    kept.keep(partial)
+    assert kept.newest(partial.id) == partial
+
+    kept.keep(measured())
+    kept.keep(partial)
+    assert kept.newest(partial.id) == measured()

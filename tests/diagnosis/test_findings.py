@@ -6,7 +6,7 @@ import pytest
 
 from roofline import ops
 from roofline.call import Call
-from roofline.device import DRAM, TENSOR_BF16, Ceiling, Fact, Variant
+from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
 from roofline.program import read, single
@@ -350,3 +350,13 @@ def test_padding_by_a_rule_about_tiles():
     square = tensor(4096, 4096, dtype="bf16")
     full = Call("aten::mm", (square, square), (square,), "cuda")
     assert "RF202" not in codes(read(Script().add(full, 100_000).end_step().run()))
+
+
+def test_a_ceiling_of_fewer_threads_is_no_roof_to_be_above():
+    """20 ms of work at one thread's rate in 10 ms: with two threads nothing is wrong with that."""
+    one = Ceiling(resource=VECTOR_FP32, rate=100e9, provenance=MEASURED, variant=Variant(threads=1))
+    others = tuple(c for c in device().ceilings if c.resource != VECTOR_FP32)
+    toy = replace(device(), ceilings=(*others, one))
+
+    assert "RF001" not in codes(read(Script().add(MM, 10_000).end_step().run(on=toy, threads=2)))
+    assert "RF001" in codes(read(Script().add(MM, 10_000).end_step().run(on=toy, threads=1)))
