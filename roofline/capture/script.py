@@ -99,10 +99,7 @@ def _exit_code(work: Callable[[], None]) -> int:
     """What Python's exit code would be after `work`; errors are printed as it prints them."""
     try:
         work()
-        # Python, too, waits for these before it ends.
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
+        _wait_for_threads()
         return 0
     except SystemExit as stop:
         if stop.code is None or isinstance(stop.code, int):
@@ -115,6 +112,20 @@ def _exit_code(work: Callable[[], None]) -> int:
     except BaseException as error:
         _show(error)
         return 1
+
+
+def _wait_for_threads() -> None:
+    """Let the script's threads end, as Python does before it ends itself.
+
+    Threads of a pool (torch.compile keeps some) wait for more work until they are told that none
+    will come: Python tells them by these calls, each once, the newest first.
+    """
+    calls: list[Callable[[], None]] = threading._threading_atexits  # type: ignore[attr-defined]
+    while calls:
+        calls.pop()()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def _show(error: BaseException) -> None:

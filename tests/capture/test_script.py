@@ -154,6 +154,20 @@ def test_exit_handlers_and_threads_end_as_they_would(folder):
     same(folder, "late.py")
 
 
+def test_a_pool_that_was_never_shut_down_ends_as_it_would(folder):
+    # Its thread waits for more work until it is told, at the end, that there will be none.
+    folder.write(
+        "pool.py",
+        "import time, torch\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "pool = ThreadPoolExecutor(1)\n"
+        "pool.submit(lambda: (time.sleep(0.2), print('pooled')))\n"
+        "torch.ones(2).exp()\nprint('end')\n",
+    )
+    same(folder, "pool.py")
+    assert folder.run("pool.roof").recorder.exit_code == 0
+
+
 def test_a_script_that_forks_saves_one_run(folder):
     folder.write(
         "forks.py",
