@@ -21,6 +21,8 @@ from roofline.capture.storages import Storages
 PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
 _EXACT = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5, math.inf, -math.inf})
 _SIZES = frozenset({int, bool, type(None), str})
+_UNKEPT = (torch.Generator, torch.UntypedStorage, torch.TypedStorage)
+_NAMED = (complex, torch.device, torch.layout, torch.memory_format, torch.dtype, torch.qscheme)
 
 DTYPES: Mapping[Any, str] = {
     torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
@@ -106,8 +108,9 @@ class Key:
                     parts.append(item)
         elif isinstance(arg, torch.Tensor):
             self._tensor(arg)
-        elif isinstance(arg, torch.Generator):
-            parts.append(torch.Generator)
+        elif isinstance(arg, _UNKEPT):
+            # The type alone: a key outlives the call, and would keep the memory alive.
+            parts.append(type(arg))
         else:
             parts += (type(arg), arg)
 
@@ -219,13 +222,16 @@ def dtype(value: Any) -> str:
 
 
 def scalar(value: Any) -> int | float | bool | str | None:
-    """A plain argument as it is saved: types, devices and layouts as text."""
+    """A plain argument as it is saved: types, devices and layouts as text.
+
+    Of anything else only the kind is: a storage, for one, would print the user's data.
+    """
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, torch.dtype):
         return dtype(value)
-    if isinstance(value, torch.Generator):
-        return "generator"
-    return str(value).removeprefix("torch.")
+    if isinstance(value, _NAMED):
+        return str(value).removeprefix("torch.")
+    return type(value).__name__.lower()

@@ -1,6 +1,7 @@
 """What one operator call becomes: its key, its noun, its storages."""
 
 import math
+import weakref
 
 import pytest
 import torch
@@ -352,3 +353,19 @@ def test_page_faults_of_fresh_memory_are_counted():
 
 def _named(run):
     return names(run), run.rows()
+
+
+def test_a_storage_given_to_an_operator_is_neither_kept_nor_written_out():
+    # Batches of a DataLoader's workers arrive by aten::set_ on storages: the user's data.
+    source = torch.full((1000,), 1.25)
+    alive = weakref.ref(source.untyped_storage())
+    with profile() as run:
+        for _ in range(3):
+            torch.empty(0).set_(source.clone().untyped_storage())
+        torch.empty(0).set_(source.untyped_storage())
+        del source
+        gone = alive() is None
+    assert gone
+    calls = [s.call for s in run.result.signatures if s.name == "aten::set_"]
+    assert len(calls) == 1  # no two calls differ but in whose memory it is
+    assert calls[0].args[1] == "untypedstorage"
