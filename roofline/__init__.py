@@ -5,7 +5,7 @@ Accounting and placing::
     import roofline as rl
 
     ledger = rl.ops.gemm(m=1, n=4096, k=4096, dtype="fp16")
-    print(rl.place(ledger, rl.device("h100-sxm").in_force(), 17e-6).roof_fraction)
+    print(rl.place(ledger, rl.device("h100-sxm"), time_s=17e-6).roof_fraction)
 
 Counting a whole model, without running it::
 

@@ -7,15 +7,15 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from roofline import runfile
+from roofline import placement, runfile
 from roofline.accounting.account import Account, Group
 from roofline.call import Call
-from roofline.device import Device
+from roofline.device import DRAM, Device, Resource, Roof
 from roofline.ops import add_rule as rule
 from roofline.ops.own import ledger
-from roofline.placement import place
+from roofline.placement import Placement
 from roofline.runfile import Run
-from roofline.work import Ledger
+from roofline.work import Ledger, Work
 
 if TYPE_CHECKING:
     from roofline.accounting.interpreted import Interpreted
@@ -200,6 +200,24 @@ def device(name: str) -> Device:
     from roofline.devices import resolve
 
     return resolve(name)
+
+
+def place(
+    work: Ledger | Work,
+    roof: Roof | Device,
+    time_s: float | None = None,
+    *,
+    at: Resource = DRAM,
+) -> Placement:
+    """Put `work` under `roof`, or under the ceilings of a device that are in force.
+
+    time_s   how long it took, in seconds: then the placement has a `roof_fraction` and a `lost_s`
+    at       the boundary that its bytes cross: DRAM, or nearer where a cache holds the data
+
+    Raises BadInput for a time that is not positive and finite.
+    """
+    roof = roof.in_force() if isinstance(roof, Device) else roof
+    return placement.place(work, roof, time_s, at=at)
 
 
 def measure(quick: bool = False, device: str = "cpu") -> Device:
