@@ -14,6 +14,7 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
 
 from roofline import ops
+from roofline.accounting import flexible
 from roofline.accounting.account import Line
 from roofline.accounting.launches import Launches
 from roofline.call import Call
@@ -208,6 +209,9 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
             with suppress(Opaque):
                 call = describer.call(made)
                 return self._book.number(self._moved(call)), result
+        flex = flexible.call(operator.name, args, self._device) if operator.opaque else None
+        if flex is not None:
+            return self._book.number(flex), result
         return self._book.named(_opaque_name(operator, [*args, *kwargs.values(), *made])), result
 
     def _moved(self, call: Call) -> Call:

@@ -18,6 +18,7 @@ from roofline.work import Access, Entry, Exactness, Ledger, algorithmic
 
 PROGRAMS = 64  # run at most, unless asked for more: a program takes milliseconds
 _STEERING = 64 * 2**20  # B of an integer tensor that is sent along: it may steer the kernel
+_OLD = "only 0-dimensional arrays can be converted"
 INSTALL = "Triton is not installed; install it with: python -m pip install 'roofline[triton]'"
 TYPES = {
     "fp64": "fp64", "fp32": "fp32", "fp16": "fp16", "bf16": "bf16", "fp8e4nv": "fp8_e4m3",
@@ -102,7 +103,8 @@ def _ask(name: str, request: dict[str, Any]) -> dict[str, Any]:
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise BadInput(f"Triton's interpreter cannot run {name}: {last}")
+        old = " (Triton before 3.8 needs numpy below 2.4)" if _OLD in last else ""
+        raise BadInput(f"Triton's interpreter cannot run {name}: {last}{old}")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

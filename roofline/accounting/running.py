@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -18,6 +19,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from roofline.accounting.account import Account
 from roofline.accounting.counting import Counting
 from roofline.capture.columns import FORWARD, OTHER
+from roofline.capture.imports import WhenImported
 from roofline.errors import BadInput
 
 if TYPE_CHECKING:
@@ -58,8 +60,7 @@ def account(
     compiled = _compiled(subject)
     with ExitStack() as stack:
         stack.enter_context(_gradients_kept(subject, inputs))
-        if "torch._dynamo" in sys.modules:
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(_as_eager())
         if mode is not None:
             stack.enter_context(mode)
             stack.enter_context(_data_needed())
@@ -139,6 +140,22 @@ def _faked(
         return subject, given
     own = {name: fake(t) for name, t in (*subject.named_parameters(), *subject.named_buffers())}
     return lambda *args: torch.func.functional_call(subject, own, args), given
+
+
+@contextmanager
+def _as_eager() -> Iterator[None]:
+    """Let compiled code run eagerly: also what is compiled while it is counted."""
+    before: list[Any] = []
+
+    def set_stance(dynamo: ModuleType) -> None:
+        before.append((dynamo, dynamo._set_stance(dynamo.DynamoStance("force_eager"))))
+
+    try:
+        with WhenImported("torch._dynamo.eval_frame", set_stance):
+            yield
+    finally:
+        for dynamo, stance in before:
+            dynamo._set_stance(stance)
 
 
 @contextmanager

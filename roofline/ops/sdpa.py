@@ -63,13 +63,15 @@ def flex_backward(call: Call) -> Ledger:
 
 
 def _flexible(call: Call, first: int) -> tuple[Sizes, tuple[Tensor, Tensor, Tensor]]:
+    """Q, K, V; then the least and the most pairs of all batches and heads, where they are known."""
     q, k, v = (arguments.tensor(call, first + i, 4) for i in range(3))
+    known = call.arg(first + 3)
+    if isinstance(known, tuple) and len(known) == 2 and all(type(n) is int for n in known):
+        low, high = arguments.integers(call, first + 3)
+        return Sizes(1, q.shape[-1], v.shape[-1], Scores(high, low, high)), (q, k, v)
     rows, dense = q.shape[0] * q.shape[2], q.shape[0] * q.shape[2] * k.shape[2]
-    return Sizes(q.shape[1], q.shape[-1], v.shape[-1], Scores(dense, min(rows, dense), dense)), (
-        q,
-        k,
-        v,
-    )
+    scores = Scores(dense, min(rows, dense), dense)
+    return Sizes(q.shape[1], q.shape[-1], v.shape[-1], scores), (q, k, v)
 
 
 def executed_forward(place: Place, call: Call) -> Ledger:

@@ -203,3 +203,37 @@ def test_groups_add_up_to_the_whole():
         assert sum(g.calls for g in groups) == counted.account.calls
         moved = sum(n for g in groups for r, n in g.algorithmic.demand().items() if r.is_boundary)
         assert moved == counted.account.read + counted.account.written
+
+
+def test_flex_attention_is_counted_by_the_blocks_that_its_mask_keeps():
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q = torch.zeros(2, 3, 512, 16)
+    dense = 4 * 2 * 3 * 512 * 512 * 16
+    for fake in (False, True):
+        counted = rl.account(lambda q: flex_attention(q, q, q), q, fake=fake)
+        of = {g.name: g for g in counted.by()}["higher_order::flex_attention"]
+        assert (of.algorithmic.flop, of.algorithmic.exactness) == (dense, "exact")
+
+    # Causal in blocks of 128: of 4 x 4 blocks 6 are whole, and 4 on the diagonal hold a part.
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 512, 512, device="cpu")
+    counted = rl.account(lambda q: flex_attention(q, q, q, block_mask=mask), q)
+    of = {g.name: g for g in counted.by()}["higher_order::flex_attention"]
+    (products,) = [e for e in of.algorithmic.entries if e.resource.unit == "flop"]
+    block = 4 * 2 * 3 * 16 * 128 * 128
+    assert (products.amount, products.high) == (10 * block, 10 * block)
+    assert products.low == 6 * block + 4 * (4 * 2 * 3 * 16)
+    exact = 4 * 2 * 3 * 16 * (512 * 513 // 2)
+    assert products.low < exact < products.high
+
+
+def test_scaled_fp8_is_counted_against_its_own_pipe():
+    # fp8 exists on fake tensors: 64 cubed, and the scales are of tensors.
+    a, b = (torch.empty(64, 64, dtype=torch.float8_e4m3fn, device="meta") for _ in "ab")
+    one = torch.empty((), device="meta")
+    counted = rl.account(
+        lambda a, b, one: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16),
+        a, b, one, fake=True,
+    )  # fmt: skip
+    demand = {r.name: n for r, n in counted.algorithmic.demand().items()}
+    assert demand["tensor-fp8"] == 2 * 64**3 == 524_288
