@@ -40,11 +40,29 @@ class Difference:
     why: tuple[str, ...]  # empty where the counts agree
 
 
+class _Nowhere:
+    """In the place of torch's module tracker, which fails under inference_mode: no module."""
+
+    parents = frozenset({"Global"})
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _counter() -> FlopCounterMode:
+    counter = FlopCounterMode(display=False)
+    counter.mod_tracker = _Nowhere()
+    return counter
+
+
 @dataclass(slots=True)
 class Beside:
     """Torch's counter, and what it counted of each of our signatures."""
 
-    counter: FlopCounterMode = field(default_factory=lambda: FlopCounterMode(display=False))
+    counter: FlopCounterMode = field(default_factory=_counter)
     counted: dict[int, int] = field(default_factory=dict)  # flop of all calls, by signature
 
     def total(self) -> int:

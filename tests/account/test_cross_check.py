@@ -145,3 +145,13 @@ def test_what_is_not_understood_is_not_explained_away():
     assert call.name == "aten::mm"
     assert against.explain(call, 256) == ()
     assert against.explain(call, 257) == (against.UNEXPLAINED,)
+
+
+def test_inference_mode_with_an_input_that_requires_grad():
+    layer = nn.Linear(8, 16, bias=False)
+
+    def infer(x):
+        with torch.inference_mode():
+            return layer(x)
+
+    assert check(infer, leaf(4, 8)) == {"mm": (1_024, 1_024, ())}
