@@ -22,6 +22,7 @@ class Bound:
     demanded: Resource  # what the work asked for
     ceiling: Ceiling  # what serves it: another pipe where the device maps one
     amount: int  # demanded.unit
+    count: Count = Count.ALGORITHMIC  # who counted the amount
 
     @property
     def least_s(self) -> float:
@@ -174,6 +175,8 @@ def place(
         return Placement(work=work, bounds=(), no_ceiling=(), placed_at=at, measured_s=measured_s)
     ledger = _moved(ledger, at)
     bounds, no_ceiling = _bounds(ledger, roof)
+    if at == DRAM and work.achieved is not None:
+        bounds = _as_crossed(bounds, work.achieved, roof)
     return Placement(
         work=replace(work, algorithmic=ledger),
         bounds=bounds,
@@ -206,11 +209,29 @@ def _bounds(ledger: Ledger, roof: Roof) -> tuple[tuple[Bound, ...], tuple[Resour
     for resource, amount in ledger.demand().items():
         ceiling = roof.ceiling(resource, ledger.read_share(resource)) if amount else None
         if ceiling is not None:
-            bounds.append(Bound(resource, ceiling, amount))
+            bounds.append(Bound(resource, ceiling, amount, ledger.count))
         elif amount:
             no_ceiling.append(resource)
     bounds.sort(key=lambda bound: bound.least_s, reverse=True)
     return tuple(bounds), tuple(no_ceiling)
+
+
+def _as_crossed(bounds: tuple[Bound, ...], seen: Ledger, roof: Roof) -> tuple[Bound, ...]:
+    """With DRAM bound by the bytes that crossed it, where counters saw fewer than the formula.
+
+    Writes that stay dirty in a cache when a kernel ends, or operands found there, took none of its
+    time at DRAM.
+    """
+    crossed, ceiling = seen.demand().get(DRAM), roof.ceiling(DRAM, seen.read_share(DRAM))
+    if crossed is None or ceiling is None:
+        return bounds
+    placed = [
+        Bound(DRAM, ceiling, crossed, seen.count)
+        if bound.demanded == DRAM and crossed < bound.amount
+        else bound
+        for bound in bounds
+    ]
+    return tuple(sorted(placed, key=lambda bound: bound.least_s, reverse=True))
 
 
 def _moved(ledger: Ledger, boundary: Resource) -> Ledger:

@@ -6,18 +6,30 @@ doubt it silences the advice on the whole program too.
 
 from collections.abc import Callable, Iterator
 
+from roofline.diagnosis.above import above_the_roof
 from roofline.diagnosis.clocks import other_clock
 from roofline.diagnosis.compute import far_below, padding
+from roofline.diagnosis.counted import below_compulsory, inverted_levels
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
 from roofline.diagnosis.overhead import launch_bound, overhead_bound
 from roofline.diagnosis.precision import tf32_unused
+from roofline.diagnosis.recording import before_the_window, cold_caches, graph_launches
 from roofline.diagnosis.rule import Finding
-from roofline.diagnosis.sanity import above_the_roof, incomplete_ledger
+from roofline.diagnosis.sanity import incomplete_ledger
 from roofline.program import Program
 
 Rule = Callable[[Program], Iterator[Finding]]
-SANITY: tuple[Rule, ...] = (above_the_roof, incomplete_ledger, other_clock)
+SANITY: tuple[Rule, ...] = (
+    above_the_roof,
+    graph_launches,
+    incomplete_ledger,
+    before_the_window,
+    inverted_levels,
+    below_compulsory,
+    other_clock,
+    cold_caches,
+)
 ADVICE: tuple[Rule, ...] = (
     excess_passes,
     overhead_bound,

@@ -53,7 +53,10 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
     formats = [recognise(each) for each in sources]
     if len({each.name for each in formats}) > 1:
         kinds = "; ".join(f"{s.name} is a {f.title}" for s, f in zip(sources, formats, strict=True))
-        raise BadInput(f"{kinds}: files of different formats are imported one at a time")
+        raise BadInput(
+            f"{kinds}: files of different formats are imported one at a time, since times of a "
+            "running program and counters taken with flushed caches do not belong together"
+        )
     return formats[0].load(sources, options)
 
 

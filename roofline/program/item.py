@@ -150,7 +150,7 @@ def _placed(parts: Sequence[Part], roof: Roof, measured_s: float | None) -> Plac
         return replace(
             once,
             work=times(once.work, calls),
-            bounds=tuple(Bound(b.demanded, b.ceiling, b.amount * calls) for b in once.bounds),
+            bounds=tuple(replace(b, amount=b.amount * calls) for b in once.bounds),
             measured_s=measured_s or None,
         )
     work = together(times(part.once.work, part.calls) for part in parts)

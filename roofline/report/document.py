@@ -99,7 +99,7 @@ def _placed(placement: Placement, n: int) -> Document:
         "unaccounted": list(placement.unaccounted),
         "intensity": {r.name: v for r, v in placement.intensity.items()},
         "ridge_point": {r.name: v for r, v in placement.ridge_point.items()},
-        "bounds": [_bound(bound, placement.count, n) for bound in placement.bounds],
+        "bounds": [_bound(bound, n) for bound in placement.bounds],
         "binding": binding.demanded.name if binding else None,
         "attainable_flop_per_s": placement.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
@@ -159,12 +159,10 @@ def _excess(work: Work, resource: Resource) -> float | None:
     return counted / least if counted is not None and least else None
 
 
-def _bound(bound: Bound, count: Count, n: int) -> Document:
+def _bound(bound: Bound, n: int) -> Document:
     ceiling = bound.ceiling
-    if count is not Count.ALGORITHMIC:
-        count = Count.EXECUTED if bound.demanded.is_pipe else Count.ACHIEVED
     return {
-        "count": count.value,
+        "count": bound.count.value,
         "resource": bound.demanded.name,
         "amount": _per(bound.amount, n),
         "rate": ceiling.rate,
