@@ -3,7 +3,8 @@
 Inside the library every number is in flop, op, B (byte), launch, s, Hz, one of those a second, or
 flop/B.  This file alone turns text into such numbers and back.  n u m k M G T P E are powers of
 1000; Ki Mi Gi Ti are powers of 1024; neither is ever guessed, so ``KB`` (which people use for
-both) is refused, as is ``b`` (bit).
+both) is refused, as is ``b`` (bit).  n u m are of seconds alone: ``12 mB`` is no quantity, but a
+mistaken ``12 MB``.
 """
 
 import math
@@ -15,6 +16,7 @@ DECIMAL = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0,
            "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}  # fmt: skip
 BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 PREFIXES = DECIMAL | BINARY
+BELOW_ONE = ("n", "u", "m")  # of seconds alone
 
 # Every accepted spelling of a unit, with the one spelling used inside and on output.
 SPELLINGS = {
@@ -45,7 +47,13 @@ def parse(text: str, unit: str) -> float:
     52428800.0
     """
     match = _QUANTITY.fullmatch(text.strip().translate(_MICRO))
-    if match is None or SPELLINGS[match["unit"]] != unit:
+    spelled = None if match is None else SPELLINGS[match["unit"]]
+    if match is not None and spelled == unit != "s" and match["prefix"] in BELOW_ONE:
+        raise BadInput(
+            f"expected a quantity in {unit}, such as {_example(unit)!r}; got {text!r}, and "
+            f"{match['prefix']} is a prefix of s alone"
+        )
+    if match is None or spelled != unit:
         raise BadInput(
             f"expected a quantity in {unit}, such as {_example(unit)!r} (prefixes: k is 1000, "
             f"Ki is 1024); got {text!r}"
@@ -64,6 +72,8 @@ def show(value: float, unit: str) -> str:
 
     >>> show(4.8e12, "B/s"), show(7.2e-6, "s"), show(999_960, "B"), show(156.0, "flop/B")
     ('4.80 TB/s', '7.20 us', '1.00 MB', '156 flop/B')
+    >>> show(0.0072, "flop/s")
+    '0.0072 flop/s'
     """
     if value == 0:
         return f"0 {unit}"
@@ -72,12 +82,23 @@ def show(value: float, unit: str) -> str:
         return f"{rounded:.4g} {unit}" if rounded < 1e6 else f"{rounded:.3g} {unit}"
     size = abs(rounded)
     # 0.9999 tolerates that 1e-06 read back from text may be a hair under the prefix 1e-6.
-    prefix = next((p for p, scale in reversed(DECIMAL.items()) if size >= 0.999999 * scale), "n")
+    scales = [(p, x) for p, x in DECIMAL.items() if unit == "s" or p not in BELOW_ONE]
+    prefix = next((p for p, scale in reversed(scales) if size >= 0.999999 * scale), scales[0][0])
     scaled = rounded / DECIMAL[prefix]
-    if abs(scaled) < 0.01:  # below the smallest prefix: digits count more than the prefix
+    # Below the smallest prefix digits count more than the prefix.
+    if abs(scaled) < (0.01 if unit == "s" else 1):
         return f"{rounded:.3g} {unit}"
     digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
     return f"{scaled:.{digits}f} {prefix}{unit}"
+
+
+def show_share(value: float) -> str:
+    """Write a share in whole percent; one that is there but rounds to nothing is below 1 %.
+
+    >>> show_share(0.314), show_share(0.004), show_share(0.0), show_share(1.5)
+    ('31%', '<1%', '0%', '150%')
+    """
+    return "<1%" if 0 < value < 0.005 else f"{value:.0%}"
 
 
 def show_binary(value: float) -> str:

@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from roofline.errors import BadInput
-from roofline.units import BINARY, DECIMAL, SPELLINGS, parse, show, show_binary
+from roofline.units import BELOW_ONE, BINARY, DECIMAL, SPELLINGS, parse, show, show_binary
 
 EXPONENTS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BASE_UNITS = sorted(set(SPELLINGS.values()))
@@ -19,12 +19,29 @@ def test_no_prefix_is_untested():
     assert BINARY.keys() == {"Ki", "Mi", "Gi", "Ti"}
 
 
-@pytest.mark.parametrize(("prefix", "exponent"), EXPONENTS.items())
-@pytest.mark.parametrize("unit", [u for u in BASE_UNITS if u != "flop/B"])
-def test_decimal_prefix(prefix, exponent, unit):
+PREFIXED = [
+    (prefix, unit)
+    for prefix in EXPONENTS
+    for unit in BASE_UNITS
+    if unit != "flop/B" and (unit == "s" or prefix not in BELOW_ONE)
+]
+
+
+@pytest.mark.parametrize(("prefix", "unit"), PREFIXED)
+def test_decimal_prefix(prefix, unit):
     """Each decimal prefix is its power of ten, read exactly and written."""
+    exponent = EXPONENTS[prefix]
     assert parse(f"2 {prefix}{unit}", unit) == float(f"2e{exponent}")
     assert show(float(f"2e{exponent}"), unit) == f"2.00 {prefix}{unit}"
+
+
+@pytest.mark.parametrize("prefix", ["n", "u", "m", "\N{MICRO SIGN}"])
+@pytest.mark.parametrize("unit", [u for u in BASE_UNITS if u != "s"])
+def test_no_thousandth_of_what_is_counted(prefix, unit):
+    """12 mB is a mistaken 12 MB: refused, and never written either."""
+    with pytest.raises(BadInput, match=rf"quantity in {unit}, .* is a prefix of s alone"):
+        parse(f"12 {prefix}{unit}", unit)
+    assert show(0.0125, unit) == f"0.0125 {unit}"
 
 
 @pytest.mark.parametrize(("prefix", "exponent"), [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40)])
@@ -114,5 +131,6 @@ def test_round_trip(value, unit):
 def test_parse_is_linear_in_the_number(prefix, spelling, number):
     """n of a unit is n times one of it, for every prefix and spelling."""
     unit = SPELLINGS[spelling]
+    assume(unit == "s" or prefix not in BELOW_ONE)
     one = parse(f"1 {prefix}{spelling}", unit)
     assert math.isclose(parse(f"{number} {prefix}{spelling}", unit), number * one, rel_tol=1e-12)
