@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from roofline.units import show
+from roofline.placement import ABOVE
+from roofline.units import show, show_share
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -12,6 +13,7 @@ Document = dict[str, Any]
 ROWS = 15
 FINDINGS = 5
 FIXED = 62  # columns that the numbers and the binding resource take
+_NOT_OPERATORS = frozenset({"module", "phase"})  # lines of these have no shapes
 LEGIBLE = 12  # columns below which shapes are left out
 
 
@@ -32,7 +34,7 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield Text(sentence)
     yield Text("")
     if document["items"]:
-        yield _table(document["items"], rows, width)
+        yield _table(document["items"], rows, width, document["by"])
     if note := _notes(document, rows):
         yield Text(note, style="dim")
     yield from _findings(document["findings"], findings)
@@ -61,21 +63,30 @@ def _times(document: Document, recorder: Document | None) -> str:
     return f"{steps}, caches {recorder['cache']}, clocks {recorder['clock']}"
 
 
-def _table(items: Sequence[Document], rows: int, width: int) -> "RenderableType":
+def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "RenderableType":
     from rich.table import Table
 
+    if by in _NOT_OPERATORS:
+        names = [_shortened(item["name"], width - FIXED) for item in items[:rows]]
+        described = False
+    else:
+        names = [_name(item) for item in items[:rows]]
+        described = True
+
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    longest = max((len(_name(item)) for item in items[:rows]), default=0)
-    name_width = min(26, longest, width - FIXED)
-    shapes_width = width - FIXED - name_width - 2
-    table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=name_width)
+    longest = max((len(name) for name in names), default=0)
+    name_width = min(26 if described else width, longest, width - FIXED)
+    shapes_width = width - FIXED - name_width - 2 if described else 0
+    table.add_column(
+        "operator" if described else by, overflow="ellipsis", no_wrap=True, max_width=name_width
+    )
     if shapes_width >= LEGIBLE:
         table.add_column("shapes", overflow="ellipsis", no_wrap=True, max_width=shapes_width)
     for name in ("calls", "time", "roof", "lost", "of roof"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound by", no_wrap=True)
-    for item in items[:rows]:
-        name, shapes, *rest = _cells(item)
+    for name, item in zip(names, items, strict=False):
+        shapes, *rest = _cells(item)
         table.add_row(name, *([shapes] if shapes_width >= LEGIBLE else []), *rest)
     return table
 
@@ -83,7 +94,6 @@ def _table(items: Sequence[Document], rows: int, width: int) -> "RenderableType"
 def _cells(item: Document) -> tuple[str, ...]:
     calls = item["calls"]
     return (
-        _name(item),
         item["shapes"] or item["module"],
         f"{calls:.3g}" if isinstance(calls, float) else str(calls),
         seconds(item["measured_s"]) + ("~" if item["too_short"] else ""),
@@ -92,6 +102,11 @@ def _cells(item: Document) -> tuple[str, ...]:
         fraction(item),
         _binding(item),
     )
+
+
+def _shortened(path: str, width: int) -> str:
+    """A module's path without its beginning, which it shares with the others."""
+    return path if len(path) <= width else f"\N{HORIZONTAL ELLIPSIS}{path[1 - width :]}"
 
 
 def _name(item: Document) -> str:
@@ -107,7 +122,7 @@ def seconds(value: float | None) -> str:
 def fraction(item: Document) -> str:
     """The share of the roof that was reached; above 1 stays above 1."""
     value = item["roof_fraction"]
-    return "-" if value is None else f"{value:.0%}"
+    return "-" if value is None else show_share(value)
 
 
 def _binding(item: Document) -> str:
@@ -177,7 +192,7 @@ def operator_text(document: Document) -> str:
         f"  roof time {seconds(item['roof_s'])}, without overlap {seconds(item['serial_s'])}"
     )
     if item["measured_s"] is not None:
-        lines.append(f"  measured {seconds(item['measured_s'])}: {fraction(item)} of the roof")
+        lines.append(f"  measured {seconds(item['measured_s'])}: {_reached(item)}")
     lines += [f"  convention: {text}" for text in item["conventions"]]
     for finding in document["findings"]:
         lines.append(f"{finding['code']} {finding['claim']}")
@@ -185,6 +200,13 @@ def operator_text(document: Document) -> str:
         lines.append(f"      next: {finding['next_step']}")
         lines.append(f"      wrong if: {finding['wrong_if']}")
     return "\n".join(lines)
+
+
+def _reached(item: Document) -> str:
+    """The share of the roof, or that there is none to have a share of."""
+    value = item["roof_fraction"]
+    above = value is not None and value > ABOVE
+    return "faster than its roof allows, see below" if above else f"{fraction(item)} of the roof"
 
 
 def _intensity(item: Document) -> list[str]:

@@ -328,7 +328,8 @@ def test_several_that_fit_a_cache_without_a_ceiling_are_one_finding():
     finding = only(program, "RF001")
 
     assert (
-        "2 operators ran above the dram roof with data that fits the 47.68 MiB L2" in finding.claim
+        "2 operators ran faster than dram allows with data that fits the 47.68 MiB L2"
+        in finding.claim
     )
     assert finding.items == ("aten::relu",)
     assert codes(program) == ["RF001"]
