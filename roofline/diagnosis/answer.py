@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
-from roofline.units import show
+from roofline.units import show, show_share
+
+FAR = 0.5  # of a step at its roof; below, "nothing to do" would be a strange answer
 
 
 def answer(program: Program, findings: Sequence[Finding]) -> tuple[str, str]:
@@ -31,8 +33,15 @@ def _where(program: Program) -> str:
     part = "" if (whole.coverage or 0) >= 0.995 else " (what is accounted for)"
     return (
         f"{takes}; at the roof of {program.roof.name} its operators would need "
-        f"{show(whole.roof_s, 's')}{part}, {whole.roof_s / step_s:.0%} of that."
+        f"{show(whole.roof_s, 's')}{part}, {show_share(whole.roof_s / step_s)} of that."
     )
+
+
+def _far(program: Program) -> bool:
+    """Whether most of the time is not what the work needs at its roof."""
+    whole = program.whole
+    spent_s = whole.busy_s if whole.step_s is None else whole.step_s
+    return bool(whole.roof_s and spent_s and whole.roof_s < FAR * spent_s)
 
 
 def _what(program: Program, findings: Sequence[Finding]) -> str:
@@ -48,4 +57,9 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
         return "`roofline import --keep` keeps them, so that work can be placed under them."
     if program.whole.roof_s is None:
         return "Measure the device (`roofline measure`), then look again."
+    if _far(program):
+        return (
+            "Nothing that was recorded explains the rest: collect counters (`roofline ncu`) of the "
+            "lines that lose most, or a longer recording."
+        )
     return "Nothing found here is worth doing."
