@@ -152,3 +152,24 @@ def test_one_cause_is_one_finding():
     assert set(finding["RF402"].items) == {"a<int>", "b<int>", "c<int>"}
     # each could be at its roof of 0.5 ms at best
     assert finding["RF402"].saves_s == pytest.approx(1.5e-3)
+
+
+def test_the_profilers_own_view_where_nothing_could_be_counted():
+    """SMs 47 %, DRAM 12 %, the tensor path 96 %: compute-bound at 96 %."""
+    seen = {
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed": 47.0,
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": 12.0,
+        "sm__ops_path_tensor_src_fp16_dst_fp32.avg.pct_of_peak_sustained_elapsed": 96.0,
+    }
+    events = table([
+        Event(signature=0, kind="kernel", step=0, start_ns=0, duration_ns=1_000_000, counters=seen)
+    ])  # fmt: skip
+    run = Run(
+        recorder=RECORDER, device=CARD, signatures=(Signature(name="gemm<half>"),),
+        steps=(Step(start_ns=0, duration_ns=1_000_000),), gaps=(), events=events,
+    )  # fmt: skip
+    (finding,) = (f for f in diagnose(read(run)) if f.code == "RF410")
+
+    assert "compute-bound by the profiler's own view" in finding.claim
+    assert "at 96 % of its peak" in finding.claim
+    assert "sm throughput 47 %" in finding.evidence

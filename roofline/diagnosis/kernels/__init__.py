@@ -10,6 +10,7 @@ from dataclasses import replace
 from roofline.diagnosis.kernels.launch_facts import brief, reader
 from roofline.diagnosis.kernels.memory import bank_conflicts, narrow_requests, uncoalesced
 from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
+from roofline.diagnosis.kernels.own_view import busy_part
 from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
@@ -17,7 +18,7 @@ from roofline.program import Program
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
     uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, wrong_pipe,
-    special_functions, narrow_requests,
+    special_functions, busy_part, narrow_requests,
 )  # fmt: skip
 
 

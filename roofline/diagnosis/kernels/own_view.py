@@ -1,0 +1,32 @@
+"""What the profiler's own percentages say of a kernel whose work nobody could count."""
+
+from collections.abc import Iterator
+
+from roofline.counters import busiest
+from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, brief, kernel_finding
+from roofline.diagnosis.rule import Finding
+from roofline.program import Item, Program
+
+SHOWN = ("tensor_pipe", "fma_pipe", "sm_throughput", "memory_throughput", "dram_throughput")
+
+
+def busy_part(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF410: one part of the chip is nearly at its own peak, by the profiler's count of it."""
+    found = busiest(program.facts.get(item.signatures[0], {}))
+    if found is None or found[1].value < BUSY or item.roof_fraction is not None:
+        return
+    name, reading = found
+    what = "memory" if "memory" in name or name.startswith(("dram", "l1", "l2")) else "compute"
+    yield kernel_finding(
+        "RF410",
+        item,
+        f"{brief(item.name)} is {what}-bound by the profiler's own view: "
+        f"{name.replace('_', ' ')} at {reading.value:.0f} % of its peak",
+        tuple(
+            f"{other.replace('_', ' ')} {value:.0f} %"
+            for other in SHOWN
+            if other != name and (value := fact(other)) is not None
+        ),
+        "collect flop and bytes as well (`roofline ncu`), to place it under a roof",
+        "another part of the chip is busier than the ones that were collected",
+    )
