@@ -9,6 +9,7 @@ rule improves old runs.  Nothing of the environment and no path of the user goes
 import os
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -179,7 +180,8 @@ def save(run: Run, path: Path) -> None:
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            with suppress(FileNotFoundError):  # Arrow removes what it could not finish
+                os.unlink(temporary)
             raise
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
@@ -190,6 +192,8 @@ def load(path: Path) -> Run:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; name the run file")
     try:
         events = pq.read_table(path)
     except FileNotFoundError:
@@ -210,6 +214,9 @@ def load(path: Path) -> Run:
     wanted = arrow_schema()
     if absent := [name for name in wanted.names if name not in events.column_names]:
         raise BadInput(f"{path} is damaged: no column {', '.join(absent)}")
+    named = events["signature"].unique().to_pylist()
+    if any(index is None or not 0 <= index < len(document.signatures) for index in named):
+        raise BadInput(f"{path} is damaged: an event names a signature that is not there")
     return Run(
         recorder=document.recorder,
         device=document.device,

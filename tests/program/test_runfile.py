@@ -1,6 +1,8 @@
 """What is not a run, or not one for this version, is refused in one sentence."""
 
+import errno
 import json
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,12 +32,35 @@ def test_missing(tmp_path):
 def test_garbage_truncated_and_directory(tmp_path, saved):
     (tmp_path / "garbage.roof").write_bytes(b"not parquet")
     (tmp_path / "short.roof").write_bytes(saved.read_bytes()[:-20])
-    for name in ("garbage.roof", "short.roof", "."):
+    for name in ("garbage.roof", "short.roof"):
         with pytest.raises(
             BadInput, match=r"cannot be read as a run file|not a roofline run"
         ) as caught:
             runfile.load(tmp_path / name)
         assert "\n" not in str(caught.value)
+    with pytest.raises(BadInput, match="is a folder"):
+        runfile.load(tmp_path)
+
+
+@pytest.mark.parametrize("index", [1, -1])
+def test_an_event_of_a_signature_that_is_not_there(saved, index):
+    events = pq.read_table(saved)  # one event, of signature 0, the only one
+    at = events.schema.get_field_index("signature")
+    damaged = events.set_column(at, events.schema.field(at), pa.array([index], pa.int32()))
+    pq.write_table(damaged, saved)
+    with pytest.raises(BadInput, match="names a signature that is not there"):
+        runfile.load(saved)
+
+
+def test_a_full_disk_is_called_that(tmp_path, monkeypatch):
+    def full(_, where, **__):
+        os.unlink(where)  # as Arrow does with a file it could not finish
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(BadInput, match="No space left on device"):
+        runfile.save(RUN, tmp_path / "run.roof")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_parquet_file(tmp_path):
