@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from roofline.report import text
@@ -55,5 +56,7 @@ def console() -> "Console":
     """Standard output as a console, as wide as its terminal, or of one width when piped."""
     from rich.console import Console
 
+    if isinstance(sys.stdout, TextIOWrapper):  # an ellipsis, where the encoding has none
+        sys.stdout.reconfigure(errors="replace")
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return Console(width=PIPED_WIDTH if piped else None, highlight=False)

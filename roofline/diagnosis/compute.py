@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from roofline.diagnosis.memory import faults_s, worth_chains
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.traffic import picks, reread_s
 from roofline.program import Item, Program
-from roofline.units import show
+from roofline.units import show, show_share
 
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
 PADDED = 2.0  # assumed: executed over useful flop from which padding is worth a line
@@ -27,14 +28,20 @@ def far_below(program: Program) -> Iterator[Finding]:
 
 
 def _far(item: Item, program: Program) -> bool:
-    """Far from its roof, and neither dispatch nor fresh memory nor missing inputs explain it."""
+    """Far from its roof, and nothing that has a finding of its own explains it.
+
+    That is dispatch, fresh memory, bytes moved again, data picked by an index.
+    """
     fraction, lost_s = item.roof_fraction, item.lost_s
     if fraction is None or lost_s is None or item.too_short or fraction >= FAR:
         return False
-    explained_s = (item.overhead_s or 0.0) + (faults_s(item, program) or 0.0)
+    explained_s = (
+        (item.overhead_s or 0.0) + (faults_s(item, program) or 0.0) + (reread_s(item) or 0.0)
+    )
     reads = item.ledger is not None and any(e.access == "read" for e in item.ledger.entries)
     # What reads nothing makes its data (random numbers): its arithmetic is on no pipe we count.
-    return reads and explained_s < FAR * lost_s
+    by_index = picks(item) and item.binding is not None and item.binding.demanded.is_boundary
+    return reads and not by_index and explained_s < FAR * lost_s
 
 
 def padding(program: Program) -> Iterator[Finding]:
@@ -88,8 +95,8 @@ def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -
         code="RF201",
         item=name,
         claim=(
-            f"{name} {what} reaches {roof_s / measured_s:.0%} of its nearest roof, {resource}, "
-            "and nothing that is counted explains the rest"
+            f"{name} {what} reaches {show_share(roof_s / measured_s)} of its nearest roof, "
+            f"{resource}, and nothing that is counted explains the rest"
         ),
         evidence=(
             *(_reached(item) for item in items[:3]),

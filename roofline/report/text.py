@@ -14,15 +14,20 @@ ROWS = 15
 FINDINGS = 5
 FIXED = 62  # columns that the numbers and the binding resource take
 _NOT_OPERATORS = frozenset({"module", "phase"})  # lines of these have no shapes
-LEGIBLE = 12  # columns below which shapes are left out
+LEGIBLE = 12  # columns that a name has at least, and below which shapes are left out
 
 
 def print_document(
     document: Document, console: "Console", *, rows: int = ROWS, findings: int = FINDINGS
 ) -> None:
     """Print a placement document of a run."""
+    from rich.table import Table
+
     for block in _blocks(document, rows, findings, console.width):
-        console.print(block)
+        if isinstance(block, Table):  # a narrower terminal wraps it: no number is ever cut
+            console.print(block, width=max(console.width, FIXED + LEGIBLE), crop=False)
+        else:
+            console.print(block)
 
 
 def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterable["RenderableType"]:
@@ -34,7 +39,7 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield Text(sentence)
     yield Text("")
     if document["items"]:
-        yield _table(document["items"], rows, width, document["by"])
+        yield _table(document["items"], rows, max(width, FIXED + LEGIBLE), document["by"])
     if note := _notes(document, rows):
         yield Text(note, style="dim")
     yield from _findings(document["findings"], findings)
