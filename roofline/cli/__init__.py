@@ -84,6 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except RooflineError as error:
         return _fail(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)  # the help, not a sentence
+        return 2
     except click.ClickException as error:
         return _fail(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 @click.option(
     "--cross-check", is_flag=True, help="Compare with torch's FlopCounterMode; explain differences."
 )
-@click.option("--rows", default=report.ROWS, show_default=True, help="Lines of the table to print.")
+@click.option(
+    "--rows",
+    type=click.IntRange(0),
+    default=report.ROWS,
+    show_default=True,
+    help="Lines of the table to print.",
+)
 @click.option("--conventions", is_flag=True, help="Print every convention of the count.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(

@@ -32,8 +32,20 @@ from roofline.runfile import Run
 )
 @click.option("--device", metavar="NAME", help="Device it ran on, if the files do not say.")
 @click.option("--by", default="call", metavar="GROUPING", help=f"One of {', '.join(GROUPINGS)}.")
-@click.option("--rows", default=ROWS, show_default=True, help="Lines of the table to print.")
-@click.option("--findings", default=FINDINGS, show_default=True, help="Findings to print.")
+@click.option(
+    "--rows",
+    type=click.IntRange(0),
+    default=ROWS,
+    show_default=True,
+    help="Lines of the table to print.",
+)
+@click.option(
+    "--findings",
+    type=click.IntRange(0),
+    default=FINDINGS,
+    show_default=True,
+    help="Findings to print.",
+)
 @click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark in text tables.")
 @click.option(
     "--ncu-cache",

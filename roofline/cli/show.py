@@ -15,8 +15,20 @@ from roofline.report.text import FINDINGS, ROWS
 @click.option(
     "--by", default="call", metavar="GROUPING", help=f"Group lines by {', '.join(GROUPINGS)}."
 )
-@click.option("--rows", default=ROWS, show_default=True, help="Lines of the table to print.")
-@click.option("--findings", default=FINDINGS, show_default=True, help="Findings to print.")
+@click.option(
+    "--rows",
+    type=click.IntRange(0),
+    default=ROWS,
+    show_default=True,
+    help="Lines of the table to print.",
+)
+@click.option(
+    "--findings",
+    type=click.IntRange(0),
+    default=FINDINGS,
+    show_default=True,
+    help="Findings to print.",
+)
 @click.option("--what-if", metavar="CHANGES", help="Place it anew: device=NAME, dtype=TYPE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(

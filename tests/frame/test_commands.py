@@ -24,6 +24,19 @@ def test_an_unknown_option_is_the_users_mistake(
     assert len(said.err.splitlines()) == 1
 
 
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("Usage: roofline")
+
+
+@pytest.mark.parametrize("option", ["--rows", "--findings"])
+def test_fewer_lines_than_none(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "absent.roof", option, "-1"]) == 2
+    assert f"'{option}': -1 is not in the range" in capsys.readouterr().err
+
+
 def test_a_mistyped_command_gets_the_near_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docter"]) == 2
     assert "doctor" in capsys.readouterr().err
