@@ -1,4 +1,4 @@
-/*! Page of roofline, Apache-2.0. Sources: sha256-fdef0ca15dcf830dacf3407721ac31afcad8c1e66b8668a0c1f48e2532838d92
+/*! Page of roofline, Apache-2.0. Sources: sha256-4b7e2eee83e3942465eb4cf49bd9d986fcdef33d55559bb4b1f3308a8062a4cf
 It contains:
 
 d3-array 3.2.5, d3-axis 3.0.1, d3-color 3.1.1, d3-dispatch 3.0.2, d3-drag 3.0.1, d3-format 3.1.3, d3-interpolate 3.0.2, d3-scale 4.0.3, d3-selection 3.0.1, d3-shape 3.2.1, d3-time 3.1.1, d3-time-format 4.1.1, d3-timer 3.0.2, d3-transition 3.0.2, d3-zoom 3.0.1
