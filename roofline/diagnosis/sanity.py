@@ -1,6 +1,6 @@
 """RF0xx: can the model be believed?  These come first and silence advice built on what is not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from roofline.diagnosis.recording import GRAPHS
 from roofline.diagnosis.rule import Finding
@@ -25,12 +25,13 @@ def incomplete_ledger(program: Program) -> Iterator[Finding]:
         code="RF002",
         item="",
         claim=(
-            f"{len(unaccounted)} operators have no accounting ({known}), "
+            f"{len(unaccounted)} {'operator has' if len(unaccounted) == 1 else 'operators have'} "
+            f"no accounting ({known}), "
             "so the program's roof time is too low by an unknown amount"
         ),
         evidence=tuple(_unaccounted(item) for item in unaccounted[:8])
         + ((f"and {len(unaccounted) - 8} more",) if len(unaccounted) > 8 else ()),
-        next_step="add an accounting rule for each (CONTRIBUTING, 'Add an operator')",
+        next_step=_how_to_count(unaccounted),
         wrong_if="those operators move no bytes and do no arithmetic",
         doubt_s=doubt_s,
     )
@@ -40,6 +41,12 @@ def _under_graphs_s(program: Program) -> float:
     """A step's device time of kernels that captured graphs launched."""
     found = (gap.seconds or 0.0 for gap in program.gaps if gap.name == GRAPHS)
     return sum(found) / program.conditions.steps
+
+
+def _how_to_count(items: Sequence[Item]) -> str:
+    if all(item.kind == "kernel" for item in items):
+        return "collect flop and bytes of these kernels (`roofline ncu`), or declare what they need"
+    return "add an accounting rule for each (CONTRIBUTING, 'Add an operator')"
 
 
 def _unaccounted(item: Item) -> str:
