@@ -13,10 +13,12 @@ from roofline.diagnosis.counted import below_compulsory, inverted_levels
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
 from roofline.diagnosis.overhead import launch_bound, overhead_bound
+from roofline.diagnosis.picked import irregular
 from roofline.diagnosis.precision import tf32_unused
 from roofline.diagnosis.recording import before_the_window, cold_caches, graph_launches
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sanity import incomplete_ledger
+from roofline.diagnosis.traffic import copies, excess_traffic
 from roofline.program import Program
 
 Rule = Callable[[Program], Iterator[Finding]]
@@ -38,6 +40,9 @@ ADVICE: tuple[Rule, ...] = (
     far_below,
     padding,
     fresh_memory,
+    excess_traffic,
+    copies,
+    irregular,
     from_counters,
     at_the_roof,
 )

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from roofline.diagnosis.memory import faults_s, worth_chains
+from roofline.diagnosis.picked import picks
 from roofline.diagnosis.rule import Finding
-from roofline.diagnosis.traffic import picks, reread_s
+from roofline.diagnosis.traffic import reread_s
 from roofline.program import Item, Program
 from roofline.units import show, show_share
 

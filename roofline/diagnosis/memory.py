@@ -103,7 +103,7 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
         bound, fraction = item.binding, item.roof_fraction
         if bound is None or fraction is None or item.too_short or item.signatures[0] in chained:
             continue
-        if not bound.demanded.is_boundary or fraction < NEAR or not _visible(program, item):
+        if not bound.demanded.is_boundary or fraction < NEAR or not visible(program, item):
             continue
         if item.placement.count is not Count.ALGORITHMIC:
             continue  # bytes that a counter saw may be more than the work needs
@@ -172,7 +172,7 @@ def faults_s(item: Item, program: Program) -> float | None:
 def _fresh(item: Item, program: Program) -> bool:
     written = _written(item)
     faulted = (item.page_faults or 0) * PAGE
-    return bool(written) and faulted >= FRESH * written and _visible(program, item)
+    return bool(written) and faulted >= FRESH * written and visible(program, item)
 
 
 def _written(item: Item) -> int:
@@ -188,7 +188,7 @@ def _faulting(item: Item) -> str:
     )
 
 
-def _visible(program: Program, item: Item) -> bool:
+def visible(program: Program, item: Item) -> bool:
     """Whether the item takes a share of the step that anyone would notice."""
     busy_s = program.whole.busy_s
     return bool(busy_s and item.measured_s and item.measured_s / item.steps >= WORTH * busy_s)
