@@ -2,20 +2,30 @@
 
 ``mul(x, x)`` and ``mul(x, y)`` look the same there.  The ledger keeps both operands, and the line
 of the second is bounded: from nothing to all of it.  Where the call was faster than two operands
-can be read, but not faster than one, it was one: nothing else fits under the roof.
+can be read, were the last cache full of them, but not faster than one, it was one: nothing else
+fits under the roof.  A cache that may have held an operand explains the time as well.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from roofline import ops
 from roofline.call import Call, Tensor
-from roofline.device import Resource, Roof
+from roofline.device import DRAM, HIERARCHY, Resource, Roof
 from roofline.placement import ABOVE, place
 from roofline.work import Entry, Exactness, Ledger
 
 MAY_BE_ONE = "operands of equal shape may be one tensor: the recording names no memory"
-IS_ONE = "operands of equal shape are one tensor: in the time measured two could not be read"
+# What is said of a call whose time settled it, by how many of its equal operands are one.
+ALL, TWO = 0, 2
+IS_ONE = {
+    ALL: "operands of equal shape are one tensor: in the time measured two could not be read",
+    TWO: "two operands of equal shape are one tensor: in the time measured all could not be read",
+}
+# In-place updates of an optimizer: what they change and what they change it by are different by
+# definition.  Of addcmul_ (a second moment) the two factors alone may be one.
+_APART = {"aten::addcdiv_": 3, "aten::lerp_": 3, "aten::addcmul_": 1}  # so many operands, from 0
 
 
 def bounded(call: Call, ledger: Ledger) -> Ledger:
@@ -29,32 +39,70 @@ def bounded(call: Call, ledger: Ledger) -> Ledger:
     return replace(ledger, entries=lines, conventions=conventions)
 
 
-def one(call: Call) -> Ledger | None:
-    """The ledger of `call` if equal operands are one; None where that makes no difference.
+def one(call: Call, which: int = ALL) -> Ledger | None:
+    """The ledger of `call` if equal operands, `ALL` or the last `TWO`, are one.
 
-    Only of operators that pass once over their data: a product of a matrix with itself is rare.
+    None where that makes no difference.  Only of operators that pass once over their data: a
+    product of a matrix with itself is rare.
     """
-    counts = Counter(t for t in call.args if isinstance(t, Tensor) and t.storage is None)
-    equal = [t for t, count in counts.items() if count > 1 and t.shape]
-    if call.op not in ops.STREAMING or not equal:
+    if call.op not in ops.STREAMING:
         return None
-    numbers = {tensor: at for at, tensor in enumerate(equal)}
+    merged: dict[int, int] = {}  # argument -> number of its memory
+    for number, places in enumerate(_equal(call)):
+        merged |= dict.fromkeys(places[-which:], number)
+    if not merged:
+        return None
     args = tuple(
-        replace(a, storage=numbers[a]) if isinstance(a, Tensor) and a in numbers else a
-        for a in call.args
+        replace(a, storage=merged[at]) if isinstance(a, Tensor) and at in merged else a
+        for at, a in enumerate(call.args)
     )
     ledger = ops.account(replace(call, args=args))
-    conventions = tuple(dict.fromkeys((*ledger.conventions, IS_ONE)))
+    conventions = tuple(dict.fromkeys((*ledger.conventions, IS_ONE[which])))
     return replace(ledger, conventions=conventions)
 
 
-def is_one(call: Call, both: Ledger, roof: Roof, at: Resource, mean_s: float) -> bool:
-    """Whether the mean time of a call leaves room for one of its equal operands only."""
-    once = one(call)
-    if once is None:
-        return False
-    both_s, once_s = (place(each, roof, at=at).roof_s or 0.0 for each in (both, once))
-    return once_s <= ABOVE * mean_s < both_s
+def are_one(call: Call, both: Ledger, roof: Roof, at: Resource, mean_s: float) -> int | None:
+    """How many of a call's equal operands the mean time says are one: `TWO`, `ALL`; None is open.
+
+    The fewest that do.  Open as well where the roof names no cache: its size is what might explain
+    the time otherwise.
+    """
+    cached = _last_cache(roof)
+    bound = next((b for b in place(both, roof, at=at).bounds if b.demanded == DRAM), None)
+    if cached is None or bound is None:
+        return None
+    if (bound.amount - cached) / bound.ceiling.rate <= ABOVE * mean_s:
+        return None
+    several = any(len(places) > 2 for places in _equal(call))
+    for which in (TWO, ALL) if several else (ALL,):
+        once = one(call, which)
+        if once is None or once.footprint is None or once.footprint <= cached:
+            continue
+        if (place(once, roof, at=at).roof_s or 0.0) <= ABOVE * mean_s:
+            return which
+    return None
+
+
+def _equal(call: Call) -> Iterator[list[int]]:
+    """The arguments of each kind of operand that comes several times and may be one."""
+    places: dict[Tensor, list[int]] = {}
+    for at, argument in enumerate(call.args):
+        if not isinstance(argument, Tensor) or argument.storage is not None:
+            continue
+        if argument.shape and at >= _APART.get(call.op, 0):
+            places.setdefault(argument, []).append(at)
+    return (each for each in places.values() if len(each) > 1)
+
+
+def _last_cache(roof: Roof) -> int | None:
+    """Bytes that the largest cache holds; None is not known."""
+    held = [c.capacity for c in roof.ceilings if c.resource in HIERARCHY[:-1] and c.capacity]
+    held += [
+        int(fact.value)
+        for fact in roof.facts
+        if fact.name in ("l2_capacity", "l3_capacity") and isinstance(fact.value, int | float)
+    ]
+    return max(held, default=None)
 
 
 def _optional(entry: Entry) -> Entry:

@@ -1,6 +1,6 @@
 """The signatures of a run, recounted under today's rules and placed under the run's ceilings."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -8,7 +8,7 @@ from roofline import ops
 from roofline.call import Call, Tensor
 from roofline.device import DRAM, Resource, Roof
 from roofline.placement import Placement, place
-from roofline.program.alike import MAY_BE_ONE, bounded, is_one, one
+from roofline.program.alike import MAY_BE_ONE, are_one, bounded, one
 from roofline.program.counted import Counted, counted
 from roofline.runfile import Run, Signature
 from roofline.work import Work, unknown
@@ -43,20 +43,23 @@ class Placed:
 
         `means_s` are seconds by signature.
         """
-        found = [
-            at
+        found = {
+            at: which
             for at, mean_s in means_s.items()
             if (s := self.signatures[at]).call is not None
             and s.ledger is not None
             and MAY_BE_ONE in s.ledger.conventions
-            and is_one(s.call, s.ledger, self.roof, self.level(at, None), mean_s)
-        ]
+            and (which := are_one(s.call, s.ledger, self.roof, self.level(at, None), mean_s))
+            is not None
+        }
         return self.as_one(found)
 
-    def as_one(self, signatures: Collection[int]) -> "Placed":
-        """The same, with equal operands of these signatures as one."""
+    def as_one(self, signatures: Mapping[int, int]) -> "Placed":
+        """The same, with so many (`alike.ALL`, `TWO`) equal operands of these signatures as one."""
         changed = tuple(
-            replace(s, ledger=one(s.call)) if at in signatures and s.call is not None else s
+            replace(s, ledger=one(s.call, signatures[at]))
+            if at in signatures and s.call is not None
+            else s
             for at, s in enumerate(self.signatures)
         )
         return replace(self, signatures=changed, _known={}) if signatures else self

@@ -107,12 +107,13 @@ def what_if(run: Run, *, device: Device | None = None, dtype: str | None = None)
     return WhatIf(words=words, before=before, after=after)
 
 
-def _known_as_one(program: Program) -> set[int]:
-    """Signatures whose equal operands were found to be one."""
+def _known_as_one(program: Program) -> dict[int, int]:
+    """Signatures whose equal operands were found to be one, and how many of them."""
     return {
-        part.signature
+        part.signature: which
         for part in program.parts
-        if part.once.ledger is not None and IS_ONE in part.once.ledger.conventions
+        for which, said in IS_ONE.items()
+        if part.once.ledger is not None and said in part.once.ledger.conventions
     }
 
 

@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 
 from roofline.call import Call
-from roofline.device import DRAM
+from roofline.device import DRAM, L2, Fact
 from roofline.diagnosis import diagnose
 from roofline.program import read
-from roofline.program.alike import IS_ONE, MAY_BE_ONE
+from roofline.program.alike import ALL, IS_ONE, MAY_BE_ONE, TWO
+from roofline.program.whatif import what_if
 from roofline.work import Exactness
-from tests.runs import Script, call, tensor
+from tests.roofs import STATED
+from tests.runs import Script, call, device, tensor
 
 # 4 MB each.  On the toy CPU (10 GB/s) two operands and a result take 1.2 ms, one and a result 0.8.
 X = tensor(1000, 1000)
@@ -40,7 +42,7 @@ def test_a_time_that_only_one_operand_fits_settles_it():
     assert item.ledger.demand()[DRAM] == 8_000_000
     assert item.ledger.footprint == 8_000_000
     assert item.roof_fraction == pytest.approx(0.8 / 0.85)
-    assert IS_ONE in item.ledger.conventions
+    assert IS_ONE[ALL] in item.ledger.conventions
 
 
 def test_faster_than_one_operand_stays_a_doubt():
@@ -56,3 +58,42 @@ def test_recorded_memory_and_different_shapes_are_exact():
 
     for each in (two, known):
         assert only(Script().add(each, 1_300)).ledger.exactness is Exactness.EXACT
+
+
+def test_what_the_last_cache_may_have_held_settles_nothing():
+    """A 4 MB L2 may hold an operand of 4 MB: 12 - 4 MB in 0.85 ms fit under the roof as well."""
+    large = replace(device(), facts=(Fact(name="l2_capacity", value=4e6, unit="B",
+                                          provenance=STATED),))  # fmt: skip
+    unknown = replace(device(), ceilings=tuple(c for c in device().ceilings if c.resource != L2))
+    for on in (large, unknown):
+        (item,) = read(Script().add(PRODUCT, 850).end_step().run(on)).by("call")
+
+        assert item.ledger.demand()[DRAM] == 12_000_000
+        assert IS_ONE[ALL] not in item.ledger.conventions
+
+
+def test_of_three_operands_two_are_one_before_three_are():
+    """addcmul: 16 MB; as two 12 MB, as one 8 MB.  1.3 ms leave room for 12, 0.85 ms for 8 only."""
+    fused = call("aten::addcmul", X, X, X, out=X)
+    two, all_of_them = (only(Script().add(fused, us)) for us in (1_300, 850))
+
+    assert two.ledger.demand()[DRAM] == 12_000_000
+    assert IS_ONE[TWO] in two.ledger.conventions
+    assert all_of_them.ledger.demand()[DRAM] == 8_000_000
+    assert IS_ONE[ALL] in all_of_them.ledger.conventions
+    in_bf16 = what_if(Script().add(fused, 1_300).end_step().run(), dtype="bf16").after
+    assert in_bf16.parts[0].once.ledger.demand()[DRAM] == 6_000_000
+
+
+@pytest.mark.parametrize(("op", "least"), [("addcdiv_", 16), ("lerp_", 16), ("addcmul_", 12)])
+def test_operands_of_an_update_in_place_are_apart(op, least):
+    """param.addcdiv_(exp_avg, denom): 3 reads and a write, 16 MB, however short the time.
+
+    Of addcmul_(grad, grad) the factors alone may be one: 12 MB.
+    """
+    item = only(Script().add(call(f"aten::{op}", X, X, X, out=X), 850))
+    lows = [e.amount if e.low is None else e.low for e in item.ledger.entries
+            if e.resource == DRAM]  # fmt: skip
+
+    assert item.ledger.demand()[DRAM] == 16_000_000
+    assert sum(lows) == least * 1_000_000
