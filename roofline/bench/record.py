@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from roofline.bench.sample import TRUSTED, Samples
+from roofline.bench.sample import FEWEST, TRUSTED, Samples
 from roofline.bench.verdict import verdict
 from roofline.device import Ceiling, Resource, Variant
 from roofline.provenance import Basis, Provenance, spread
@@ -54,7 +54,9 @@ def ceiling(
     total, clean = len(samples.all), len(samples.rates)
     if not samples.trusted:
         return Absent(
-            resource, variant, f"{clean} of {total} samples undisturbed, {TRUSTED:.0%} are needed"
+            resource,
+            variant,
+            f"{clean} of {total} samples undisturbed, {TRUSTED:.0%} and at least {FEWEST} are needed",
         )
     now = datetime.now(UTC)
     shape = verdict(samples.rates)

@@ -6,6 +6,7 @@ from roofline.provenance import spread
 
 CLEAN = 0.97  # CPU time over wall time below which something else ran in between
 TRUSTED = 0.10  # least share of clean samples that a ceiling may rest on
+FEWEST = 3  # clean samples; fewer have no middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Samples:
     @property
     def trusted(self) -> bool:
         """Whether enough of them are clean to stand for the machine."""
-        return bool(self.rates) and len(self.rates) >= TRUSTED * len(self.all)
+        return len(self.rates) >= max(FEWEST, TRUSTED * len(self.all))
 
     @property
     def level(self) -> float | None:

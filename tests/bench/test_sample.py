@@ -50,15 +50,16 @@ def test_a_ceiling_is_the_median_of_the_clean_samples_and_counts_the_others():
 
 
 @pytest.mark.parametrize(
-    ("clean", "total", "trusted"), [(1, 10, True), (1, 11, False), (0, 5, False)]
+    ("clean", "total", "trusted"), [(3, 30, True), (3, 31, False), (2, 10, False), (0, 5, False)]
 )
-def test_a_tenth_of_the_samples_must_be_clean(clean, total, trusted):
+def test_a_tenth_of_the_samples_and_three_must_be_clean(clean, total, trusted):
     taken = samples(*[(7.0, 1.0)] * clean, *[(9.0, 0.5)] * (total - clean))
     got = found(taken)
     assert isinstance(got, Absent) is not trusted
     if not trusted:
         assert (
-            str(got) == f"l2 read, 1 thread: {clean} of {total} samples undisturbed, 10% are needed"
+            str(got) == f"l2 read, 1 thread: {clean} of {total} samples undisturbed, "
+            "10% and at least 3 are needed"
         )
 
 

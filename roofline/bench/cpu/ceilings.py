@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
 from roofline.bench.cpu import host, kernels, lacking
@@ -17,12 +17,13 @@ from roofline.bench.cpu.special import exponentials
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
 from roofline.bench.record import Absent, Found, absences
-from roofline.device import Ceiling, Device, Fact, Resource
+from roofline.device import Ceiling, Device, Fact, Resource, Variant
 
 # (what is being measured, share of the whole that is done)
 Progress = Callable[[str, float], None]
 
 _MIB = 1 << 20
+AT_LEAST = 0.9  # of one thread's rate, that several must reach to be believed
 
 
 class Stopped(KeyboardInterrupt):
@@ -182,7 +183,31 @@ def _lacking(found: Iterable[Found]) -> dict[Resource, str]:
     return {f.resource: f.why for f in found if isinstance(f, Absent) and f.lasting}
 
 
+def _plausible(found: Sequence[Found]) -> list[Found]:
+    """What was found, without rates of several threads that one thread alone exceeds.
+
+    More cores cannot do less: what says so was measured while other programs held the machine,
+    however undisturbed its few samples look.
+    """
+    alone: dict[tuple[Resource, Variant], float] = {
+        (f.resource, f.variant): f.rate
+        for f in found
+        if isinstance(f, Ceiling) and f.variant.threads == 1
+    }
+
+    def checked(each: Found) -> Found:
+        if isinstance(each, Absent):
+            return each
+        one = alone.get((each.resource, replace(each.variant, threads=1)))
+        if one is None or each.rate >= one * AT_LEAST:
+            return each
+        return Absent(each.resource, each.variant, "slower than one thread alone: disturbed")
+
+    return [checked(each) for each in found]
+
+
 def _device(found: list[Found], notes: list[str], facts: tuple[Fact, ...] = ()) -> Device:
+    found = _plausible(found)
     ceilings = tuple(f for f in found if isinstance(f, Ceiling))
     return Device(
         id=host.device_id(),
