@@ -56,7 +56,8 @@ def ceiling(
         return Absent(
             resource,
             variant,
-            f"{clean} of {total} samples undisturbed, {TRUSTED:.0%} and at least {FEWEST} are needed",
+            f"{clean} of {total} samples undisturbed, "
+            f"{TRUSTED:.0%} and at least {FEWEST} are needed",
         )
     now = datetime.now(UTC)
     shape = verdict(samples.rates)
