@@ -10,6 +10,7 @@ from roofline.diagnosis.above import above_the_roof
 from roofline.diagnosis.clocks import other_clock
 from roofline.diagnosis.compute import far_below, padding
 from roofline.diagnosis.counted import below_compulsory, inverted_levels
+from roofline.diagnosis.host import recompiled, uploads, waits
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
 from roofline.diagnosis.overhead import launch_bound, overhead_bound
@@ -36,6 +37,9 @@ ADVICE: tuple[Rule, ...] = (
     excess_passes,
     overhead_bound,
     launch_bound,
+    waits,
+    uploads,
+    recompiled,
     tf32_unused,
     far_below,
     padding,
@@ -47,7 +51,7 @@ ADVICE: tuple[Rule, ...] = (
     at_the_roof,
 )
 # Advice about the whole that rests on times alone: doubts about ledgers leave it standing.
-FROM_TIMES: tuple[Rule, ...] = (overhead_bound, launch_bound)
+FROM_TIMES: tuple[Rule, ...] = (overhead_bound, launch_bound, waits, uploads, recompiled)
 # While starting kernels takes longer than running them, faster kernels are not felt.
 FELT_FIRST = ("RF305",)
 IN_DOUBT = 0.2  # of busy time

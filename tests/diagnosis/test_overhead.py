@@ -1,13 +1,16 @@
 """Overhead of a device: starting kernels, waiting for them, and copies over the link."""
 
+from dataclasses import replace
+
 import pytest
 
 from roofline.device import DRAM, LAUNCH, PCIE, Ceiling, Device, Variant
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
+from roofline.work import Entry, algorithmic
 from tests.roofs import STATED
-from tests.runs import RECORDER, tensor
+from tests.runs import RECORDER, Script, tensor
 from tests.runs import call as operator
 
 BACK_TO_BACK, FROM_GRAPH = 200e3, 2e6  # 5 us and 0.5 us to start a kernel
@@ -17,7 +20,8 @@ CARD = Device(
         Ceiling(resource=r, rate=rate, provenance=STATED, variant=Variant(way=way))
         for r, rate, way in (
             (DRAM, 1e12, None), (LAUNCH, BACK_TO_BACK, "back to back"),
-            (LAUNCH, FROM_GRAPH, "from a graph"), (PCIE, 50e9, "h2d, pinned"),
+            (LAUNCH, FROM_GRAPH, "from a graph"), (LAUNCH, 100e3, "launch and wait"),
+            (PCIE, 50e9, "h2d, pinned"),
         )
     ),
 )  # fmt: skip
@@ -90,3 +94,80 @@ def test_longer_kernels_or_a_captured_graph_are_not():
     """10 x 6 us to run; and 2 us each, but started by a graph."""
     assert "RF305" not in Stream().kernels(10, 6, 6).findings()
     assert "RF305" not in Stream().kernels(10, 2, 2, graph=True).findings()
+
+
+def test_waiting_for_results_within_a_step_is_named_with_what_waits():
+    """4 waits of 10 us to start again on an idle device: 40 us of 300."""
+    stream = Stream().kernels(10, 10, 30)
+    for at in range(4):
+        by = stream.add("aten::_local_scalar_dense", "range", at * 30, 5)
+        stream.add("cudaStreamSynchronize", "launch", at * 30, 5, by)
+    finding = stream.findings(300)["RF303"]
+
+    assert "the host waits for the device 4 times a step" in finding.claim
+    assert finding.evidence[0] == (
+        "cudaStreamSynchronize by aten::_local_scalar_dense: 4 times, the host waits 20.0 us"
+    )
+    assert finding.saves_s == pytest.approx(40e-6)
+
+
+def test_numbers_of_the_host_and_a_profilers_own_waits_are_no_waits():
+    """.item() of a tensor on the CPU starts nothing; a profiler waits at its start and end."""
+    stream = Stream().kernels(10, 10, 30)
+    for at in range(4):
+        stream.add("aten::_local_scalar_dense", "range", at * 30, 5)
+    for at in (0, 299):
+        stream.add("cudaDeviceSynchronize", "launch", at, 1)
+    assert "RF303" not in stream.findings(300)
+
+
+H2D = algorithmic(
+    Entry(PCIE, 1_000_000, "from the host", "read"), Entry(DRAM, 1_000_000, "copy to", "write")
+)
+NAME = "Memcpy HtoD (Pageable -> Device)"
+
+
+def test_copies_from_the_host_in_a_step():
+    """2 x 1 MB in 50 us each, 20 GB/s: 100 of 300 us; 40 us at 50 GB/s."""
+    stream = Stream().kernels(2, 10, 150)
+    for at in range(2):
+        by = stream.add("aten::_to_copy", "op", at * 150 + 50, 1)
+        stream.add(NAME, "memcpy", at * 150 + 50, 50, by, ledger=H2D)
+        stream.add("cudaStreamSynchronize", "launch", at * 150 + 50, 50, by)
+    codes = stream.findings(300)
+    finding = codes["RF304"]
+
+    assert "2.00 MB a step come from the host in 2 copies: 100 us, 33% of it" in finding.claim
+    assert finding.evidence == (
+        f"{NAME} by aten::_to_copy: 2 of 1.00 MB, 20.0 GB/s",
+        "at the link's ceiling, 50.0 GB/s: 40.0 us",
+    )
+    assert finding.next_step.startswith("from pinned memory")
+    assert "RF303" not in codes  # the wait is that of the copy: one cause, one finding
+
+
+def test_a_short_copy_is_not_felt():
+    """1 of 300 us."""
+    stream = Stream().kernels(2, 10, 150)
+    stream.add(NAME, "memcpy", 50, 1, ledger=H2D)
+    assert "RF304" not in stream.findings(300)
+
+
+def compiled(*graphs_by_step):
+    script = Script()
+    for graphs in graphs_by_step:
+        for number in graphs:
+            script.add(replace(RELU, op=f"compiled f #{number} (forward)"), 1_000)
+        script.end_step()
+    return {f.code: f for f in diagnose(read(script.run()))}
+
+
+def test_a_function_compiled_again_runs_graphs_in_steps_of_their_own():
+    finding = compiled([1], [1], [2], [3])["RF306"]
+
+    assert finding.claim.startswith("f was compiled again: 3 graphs of it ran")
+    assert finding.evidence == ("graph #1: 2 steps", "graph #2: 1 steps", "graph #3: 1 steps")
+
+
+def test_graphs_between_breaks_share_their_steps():
+    assert "RF306" not in compiled([1, 2], [1, 2])
