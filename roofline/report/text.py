@@ -24,10 +24,7 @@ def print_document(
     from rich.table import Table
 
     for block in _blocks(document, rows, findings, console.width):
-        if isinstance(block, Table):  # a narrower terminal wraps it: no number is ever cut
-            console.print(block, width=max(console.width, FIXED + LEGIBLE), crop=False)
-        else:
-            console.print(block)
+        console.print(block, crop=not isinstance(block, Table))
 
 
 def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterable["RenderableType"]:
@@ -39,7 +36,7 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield Text(sentence)
     yield Text("")
     if document["items"]:
-        yield _table(document["items"], rows, max(width, FIXED + LEGIBLE), document["by"])
+        yield _table(document["items"], rows, width, document["by"])
     if note := _notes(document, rows):
         yield Text(note, style="dim")
     yield from _findings(document["findings"], findings)
@@ -71,6 +68,8 @@ def _times(document: Document, recorder: Document | None) -> str:
 def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "RenderableType":
     from rich.table import Table
 
+    narrow = width < FIXED + LEGIBLE  # the terminal wraps the table: no number is ever cut
+    width = max(width, FIXED + LEGIBLE)
     if by in _NOT_OPERATORS:
         names = [_shortened(item["name"], width - FIXED) for item in items[:rows]]
         described = False
@@ -78,8 +77,11 @@ def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "Render
         names = [_name(item) for item in items[:rows]]
         described = True
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    longest = max((len(name) for name in names), default=0)
+    table = Table(
+        box=None, pad_edge=False, header_style="bold", padding=(0, 1),
+        width=FIXED + LEGIBLE if narrow else None,
+    )  # fmt: skip
+    longest = max(len("operator" if described else by), *(len(name) for name in names))
     name_width = min(26 if described else width, longest, width - FIXED)
     shapes_width = width - FIXED - name_width - 2 if described else 0
     table.add_column(
