@@ -26,7 +26,8 @@ def waits(program: Program) -> Iterator[Finding]:
         return
     each_s = _idle_after_s(program)
     saves_s = None if each_s is None else min(calls * each_s, whole.gap_s)
-    if (whole.gap_s if saves_s is None else saves_s) < FELT * whole.step_s:
+    waited_s = sum(call.seconds for call in found) / steps
+    if (waited_s if saves_s is None else saves_s) < FELT * whole.step_s:
         return
     price = "" if each_s is None else f"; each leaves it idle for {show(each_s, 's')} or more"
     yield Finding(

@@ -9,6 +9,7 @@ from roofline.units import show
 
 FASTER = 2.0  # so many times as many starts a second are worth a line
 ELSEWHERE = 20.0  # assumed: gaps this many times the cost of a start are not starting
+NO_START_S = 1e-3  # assumed: where its cost is not measured, no start takes longer
 BOUND = 0.3  # assumed: from this share of a step on, overhead is what binds it
 
 
@@ -26,7 +27,7 @@ def overhead_bound(program: Program) -> Iterator[Finding]:
     if spent_s < BOUND * whole.step_s or spent_s < roof_s:
         return
     gap_s, call_s = whole.gap_s / whole.calls, dispatch_s / whole.calls
-    if call_s and gap_s > ELSEWHERE * call_s:
+    if gap_s > (ELSEWHERE * call_s or NO_START_S):
         yield _between(program, gap_s, call_s)
     else:
         yield _starting(program, spent_s, call_s)
@@ -120,7 +121,7 @@ def _between(program: Program, gap_s: float, call_s: float) -> Finding:
         evidence=(
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step",
             f"{show(gap_s, 's')} before each of {whole.calls:.0f} calls; starting one takes "
-            f"{show(call_s, 's')}",
+            f"{show(call_s, 's') if call_s else 'far less on any machine'}",
             _work(program),
         ),
         next_step=(

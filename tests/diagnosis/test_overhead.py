@@ -56,10 +56,10 @@ class Stream:
             self.add("relu_kernel", "kernel", at * every, us, by)
         return self
 
-    def findings(self, step_us=None):
+    def findings(self, step_us=None, on=CARD):
         """By code."""
         run = Run(
-            recorder=RECORDER, device=CARD, signatures=tuple(self.signatures),
+            recorder=RECORDER, device=on, signatures=tuple(self.signatures),
             steps=(Step(start_ns=0, duration_ns=round((step_us or 0) * 1000)),), gaps=(),
             events=table(self.events),
         )  # fmt: skip
@@ -80,6 +80,15 @@ def test_a_device_waits_for_kernels_and_the_gaps_alone_are_overhead():
 
 def test_kernels_that_follow_each_other_are_not_bound_by_overhead():
     assert "RF301" not in Stream().kernels(10, 29, 30).findings(300)
+
+
+def test_gaps_of_milliseconds_are_no_starts_even_where_their_cost_is_not_measured():
+    """5 operators in 10 ms: 2 ms before each."""
+    unmeasured = replace(CARD, ceilings=CARD.ceilings[:1])
+    codes = Stream().kernels(5, 10, 2000).findings(10_000, on=unmeasured)
+
+    assert "RF301" not in codes
+    assert "starting one takes far less on any machine" in codes["RF302"].evidence[1]
 
 
 def test_short_kernels_without_a_step_are_launch_bound():
