@@ -10,6 +10,7 @@ from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.format import Options
 from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.names import one_line
 from roofline.importers.kineto.stream import Reader
 
 _VERSIONS = {
@@ -84,7 +85,9 @@ def nothing(columns: Columns, reader: Reader) -> str:
     if not held:
         lost = reader.lost and f", and {reader.lost} that cannot be read"
         return f"holds no trace event with a duration{lost or ''}"
-    some = ", ".join(f"{count} of {kind or 'no category'}" for kind, count in held.items())
+    some = ", ".join(
+        f"{count} of {one_line(kind) or 'no category'}" for kind, count in held.items()
+    )
     return f"holds no operator and no kernel of a PyTorch profiler, only {some}"
 
 

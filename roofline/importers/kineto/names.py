@@ -80,3 +80,12 @@ def annotation(name: str, module: str = "nn.Module: ") -> Meaning:
 def launches_graph(name: str) -> bool:
     """Whether a launch starts a captured graph: many kernels, whose operators are not recorded."""
     return GRAPH.match(name) is not None
+
+
+def one_line(text: str) -> str:
+    """A text of the trace as part of a sentence, whatever a damaged file holds.
+
+    >>> one_line("cp\\n_op")
+    'cp _op'
+    """
+    return " ".join(text.split())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.doubt import Doubt
 from roofline.importers.kineto.join import Joined
+from roofline.importers.kineto.names import one_line
 from roofline.importers.kineto.stream import Reader
 from roofline.importers.kineto.times import Times
 from roofline.runfile import Gap
@@ -102,7 +103,7 @@ def gaps(columns: Columns, joined: Joined, ran: Times) -> Iterator[Gap]:
         yield Gap(
             name="events that are not read",
             what=", ".join(
-                f"{count} of {kind or 'no category'}" for kind, count in skipped.items()
+                f"{count} of {one_line(kind) or 'no category'}" for kind, count in skipped.items()
             ),
             count=sum(skipped.values()),
         )

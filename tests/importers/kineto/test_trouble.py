@@ -298,6 +298,8 @@ def test_only_the_device(tmp_path):
         ('{"traceEvents": []}', "holds no trace event with a duration"),
         ('{"traceEvents": [{"ph": "X", "cat": "blink", "name": "paint", "ts": 1, "dur": 2}]}',
          "holds no operator and no kernel of a PyTorch profiler, only 1 of blink"),
+        ('{"traceEvents": [{"ph": "X", "cat": "bl\\nink", "name": "paint", "ts": 1, "dur": 2}]}',
+         "holds no operator and no kernel of a PyTorch profiler, only 1 of bl ink"),
         ('{"schemaVersion": 1, "deviceProperties": []}', "holds no list of trace events"),
     ],
 )  # fmt: skip
