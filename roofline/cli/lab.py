@@ -1,5 +1,6 @@
 """``roofline lab``: guess first, then measure your own device."""
 
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofline.capture import INSTALL
 from roofline.errors import BadInput, Missing, NotFound
 from roofline.units import parse, show
 
@@ -89,6 +91,7 @@ def matmul(**shared: Any) -> None:
     """
     from roofline.bench.lab import matmul as experiment
 
+    _require_torch()
     _experiment(experiment.QUESTIONS, experiment.on_cpu, experiment.on_gpu, **shared)
 
 
@@ -103,6 +106,7 @@ def launch(**shared: Any) -> None:
     """
     from roofline.bench.lab import starts
 
+    _require_torch()
     _experiment(starts.QUESTIONS, starts.on_cpu, starts.on_gpu, **shared)
 
 
@@ -118,6 +122,11 @@ def banks(**shared: Any) -> None:
     from roofline.bench.lab import banks as experiment
 
     _experiment(experiment.QUESTION, None, experiment.on_gpu, **shared)
+
+
+def _require_torch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        raise Missing(INSTALL)
 
 
 def _experiment(

@@ -1,5 +1,6 @@
 """``roofline lab`` around experiments that are made up, and one real one."""
 
+import importlib.util
 import json
 
 import pytest
@@ -101,3 +102,13 @@ def test_starting_an_operator_on_this_machine(capsys, monkeypatch):
     assert shown["prediction"] == pytest.approx(1e-6)
     assert shown["measured"] == seconds[starts.EAGER] > 0
     assert seconds["eager operator, recording gradients"] > seconds[starts.EAGER]
+
+
+@pytest.mark.parametrize("name", ["matmul", "launch"])
+def test_an_experiment_with_pytorch_where_there_is_none(name, monkeypatch, capsys):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "torch" else found(name, *a)
+    )
+    assert main(["lab", name, "--predict", "1 us" if name == "launch" else "1"]) == 2
+    assert "PyTorch is not installed" in capsys.readouterr().err
