@@ -22,7 +22,7 @@ from statistics import median
 
 import torch
 
-from roofline.bench.cpu import host, kernels
+from roofline.bench.cpu import host, making
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.matrix import Effort, product
 from roofline.bench.cpu.memory import bandwidths
@@ -77,7 +77,7 @@ def stream() -> ctypes.CDLL:
 
 def our_memory(crew: Crew, cpus: tuple[int, ...], size: int) -> Turn:
     """DRAM ceilings from a sweep of working sets of a quarter of `size` up to `size`."""
-    made = kernels.make()
+    made = making.make()
     far = replace(made, smallest=size // len(cpus) // 4)
     caches = host.caches(cpus)
     plan = Plan(
@@ -120,7 +120,7 @@ def their_memory(crew: Crew, cpus: tuple[int, ...], size: int) -> Turn:
 
 def our_arithmetic(crew: Crew, leader: Crew, threads: int) -> Turn:
     """Register chains, and the best product of the search."""
-    made = kernels.make()
+    made = making.make()
     effort = Effort(largest=max(SIZES), count=SAMPLES, sample_s=5e-3, slowest_s=0.04, search_s=1.0)
 
     def turn() -> dict[str, float]:
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--size", type=int, default=512, metavar="MIB", help="working set")
     options = parser.parse_args()
-    print(f"{host.cpu().model}, torch {torch.__version__}, {kernels.make().made_by}")
+    print(f"{host.cpu().model}, torch {torch.__version__}, {making.make().made_by}")
     print(f"medians of {options.rounds} rounds, DRAM working sets up to {options.size} MiB")
     for comparison in (1, 2):
         print(

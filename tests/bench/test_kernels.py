@@ -8,7 +8,7 @@ from array import array
 
 import pytest
 
-from roofline.bench.cpu import jit, kernels, native, operators
+from roofline.bench.cpu import jit, making, native, operators
 from roofline.bench.cpu.buffer import APART, Buffer, room
 from roofline.bench.cpu.kernels import ARRAYS, CHAINS, ELEMENT, STREAMS
 from roofline.device import VECTOR_FP32, VECTOR_FP64, VECTOR_INT32
@@ -169,7 +169,7 @@ def hide(monkeypatch, *names: str) -> None:
 def test_without_a_compiler_llvmlite_is_taken_and_says_so(monkeypatch, tmp_path):
     present(jit)
     monkeypatch.setenv("PATH", str(tmp_path))
-    made = kernels.make()
+    made = making.make()
     assert made.made_by.startswith("llvmlite ")
     assert made.passed_over == ("no C compiler on the PATH; looked for gcc, clang, cc",)
 
@@ -177,7 +177,7 @@ def test_without_a_compiler_llvmlite_is_taken_and_says_so(monkeypatch, tmp_path)
 def test_without_both_torch_is_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     hide(monkeypatch, "llvmlite")
-    made = kernels.make()
+    made = making.make()
     assert made.made_by.startswith("torch ")
     assert made.chains == {}
     assert made.passed_over[1] == "llvmlite is not installed (pip install 'roofline[cpu]')"
@@ -187,7 +187,7 @@ def test_without_anything_one_sentence_says_what_is_missing(monkeypatch, tmp_pat
     monkeypatch.setenv("PATH", str(tmp_path))
     hide(monkeypatch, "llvmlite", "torch")
     with pytest.raises(Missing, match=r"no C compiler.*llvmlite.*torch is not installed"):
-        kernels.make()
+        making.make()
 
 
 def compiler(folder, body: str) -> None:

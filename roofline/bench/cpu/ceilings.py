@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
-from roofline.bench.cpu import host, kernels, lacking
+from roofline.bench.cpu import host, lacking, making
 from roofline.bench.cpu.crew import TIMER, Crew
 from roofline.bench.cpu.dispatch import dispatch
 from roofline.bench.cpu.faults import page_fault
@@ -74,7 +74,7 @@ def measure(quick: bool = False, progress: Progress | None = None) -> Device:
     """
     tell = progress or (lambda _what, _share: None)
     tell("making kernels", 0.0)
-    made = kernels.make()
+    made = making.make()
     found: list[Found] = []
     notes = ["a quick measurement"] * quick + list(made.passed_over)
     try:

@@ -2,10 +2,9 @@
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from roofline.device import VECTOR_FP32, VECTOR_FP64, VECTOR_INT32, Resource
-from roofline.errors import Missing
 
 ELEMENT = 4  # B: arrays hold fp32
 ARRAYS = {"read": 1, "copy": 2, "triad": 3}  # arrays of each access mix
@@ -48,20 +47,6 @@ class Kernels:
     chains: Mapping[Resource, Chain]
     smallest: int = 8192  # B: over smaller working sets the call itself would be timed
     passed_over: tuple[str, ...] = ()  # why each better way was not taken
-
-
-def make() -> Kernels:
-    """The best kernels this machine can make; Missing, with every reason, when it can make none."""
-    from roofline.bench.cpu import jit, native, operators
-
-    reasons: list[str] = []
-    ways: tuple[Callable[[], Kernels], ...] = (native.make, jit.make, operators.make)
-    for make_them in ways:
-        try:
-            return replace(make_them(), passed_over=tuple(reasons))
-        except Missing as missing:
-            reasons.append(str(missing))
-    raise Missing(f"nothing here can run a measuring loop: {'; '.join(reasons)}")
 
 
 def wrapped(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
 
-from roofline.bench.cpu import host, kernels, native
+from roofline.bench.cpu import host, making, native
 from roofline.bench.cpu.buffer import Buffer
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.lab import dial
@@ -67,7 +67,7 @@ def measure(chains: int, tick: Callable[[str, float], None]) -> Outcome:
     run = made.one if chains == 1 else made.many
     used = 1 if chains == 1 else made.chains
     step_of = made.chains * made.lanes
-    copy = kernels.make().streams["copy"]
+    copy = making.make().streams["copy"]
     core = host.cores()[0]
     with Crew([{core}]) as crew:
         [buffer] = crew.each(lambda _: Buffer(SIZE + (1 << 20)))

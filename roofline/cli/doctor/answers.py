@@ -133,11 +133,11 @@ def _one_thread(ceilings: tuple[Ceiling, ...]) -> float | None:
 
 def _again() -> float | None:
     """Rate of the fp32 chain on one thread, flop/s; None when no sample was undisturbed."""
-    from roofline.bench.cpu import host, kernels
+    from roofline.bench.cpu import host, making
     from roofline.bench.cpu.crew import Crew, Load
     from roofline.errors import Missing
 
-    made = kernels.make()
+    made = making.make()
     chain = made.chains.get(VECTOR_FP32)
     if chain is None:
         raise Missing(f"kernels made by {made.made_by} have no fp32 arithmetic of their own")
