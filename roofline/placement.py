@@ -29,6 +29,14 @@ class Bound:
         """Amount over rate."""
         return self.amount / self.ceiling.rate
 
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        """The least time within the interval of the ceiling; a point where none is known."""
+        spread = self.ceiling.provenance.spread
+        low = (spread.low if spread else None) or self.ceiling.rate
+        high = (spread.high if spread else None) or self.ceiling.rate
+        return self.amount / high, self.amount / low
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
@@ -90,6 +98,29 @@ class Placement:
     def binding(self) -> Bound | None:
         """The resource that needs longest; None when nothing known is needed."""
         return self.bounds[0] if self.bounds else None
+
+    @property
+    def ambiguous_with(self) -> tuple[Resource, ...]:
+        """Resources that may bind as well: near a ridge, within the intervals of the ceilings."""
+        if not self.bounds:
+            return ()
+        least_s = self._interval_s(self.bounds[0])[0]
+        return tuple(b.demanded for b in self.bounds[1:] if self._interval_s(b)[1] >= least_s)
+
+    def _interval_s(self, bound: Bound) -> tuple[float, float]:
+        """Of one bound, with its amount between the limits that its ledger gives."""
+        lines = [
+            e
+            for ledger in self.counted
+            if ledger.count is bound.count
+            for e in ledger.entries
+            if e.resource == bound.demanded
+        ]
+        total = sum(e.amount for e in lines)
+        low = sum(e.amount if e.low is None else e.low for e in lines)
+        high = sum(e.amount if e.high is None else e.high for e in lines)
+        least_s, most_s = bound.interval_s
+        return (least_s * low / total, most_s * high / total) if total else (least_s, most_s)
 
     @property
     def known(self) -> bool:

@@ -7,5 +7,17 @@ ceilings and joins it with the times.  Nothing here is saved.
 from roofline.program.item import Item
 from roofline.program.placed import shapes
 from roofline.program.reading import GROUPINGS, Program, Totals, read, single
+from roofline.program.use import Use, mbu, mfu
 
-__all__ = ["GROUPINGS", "Item", "Program", "Totals", "read", "shapes", "single"]
+__all__ = [
+    "GROUPINGS",
+    "Item",
+    "Program",
+    "Totals",
+    "Use",
+    "mbu",
+    "mfu",
+    "read",
+    "shapes",
+    "single",
+]

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from roofline.device import HIERARCHY, Resource, Roof
 from roofline.placement import Bound, Placement, place
 from roofline.provenance import Spread, spread
-from roofline.work import Ledger, times, together
+from roofline.work import Count, Ledger, times, together
 
 N = TypeVar("N", int, float)
+# What a placement rests on, firmest first: a formula and a measured time; counters and the time of
+# the launches they were taken in; ceilings alone, without a time.  They are never blended.
+Degree = Literal["formula", "counters", "bound"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,15 @@ class Item:
     def placed_at(self) -> Resource:
         """The outermost boundary that its compulsory bytes cross."""
         return self.placement.placed_at
+
+    @property
+    def degree(self) -> Degree | None:
+        """What its place rests on; None where nothing places it."""
+        if not self.placement.counted or self.roof_s is None:
+            return None
+        if self.measured_s is None:
+            return "bound"
+        return "formula" if self.placement.count is Count.ALGORITHMIC else "counters"
 
     @property
     def complete(self) -> bool:

@@ -13,7 +13,7 @@ from roofline.device import BOUNDARIES, PIPES, Ceiling, Resource
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
 from roofline.placement import Bound, Placement
-from roofline.program import Item, Program, read
+from roofline.program import Item, Program, mbu, mfu, read
 from roofline.provenance import Spread
 from roofline.runfile import Run
 from roofline.work import Count, Exactness, Ledger, Work
@@ -39,7 +39,7 @@ def document(program: Program, by: str = "call") -> Document:
         "device": _device(program),
         "roof": [_ceiling(ceiling) for ceiling in program.roof.ceilings],
         "recorder": None if recorder is None else asdict(recorder),
-        "program": None if recorder is None else whole,
+        "program": None if recorder is None else {**whole, **_use(program)},
         "coverage": coverage,
         "answer": [] if recorder is None else list(answer(program, findings)),
         "by": by,
@@ -65,6 +65,7 @@ def _item(item: Item, program: Program) -> Document:
         "serial_s": _per(item.serial_s, n),
         "loose_roof_s": _per(item.placement.roof_s, n),
         "measured_s": measured_s,
+        "degree": item.degree,
         "roof_fraction": item.roof_fraction,
         "lost_s": _per(item.lost_s, n),
         "overhead_s": _per(item.overhead_s, n),
@@ -101,6 +102,7 @@ def _placed(placement: Placement, n: int) -> Document:
         "ridge_point": {r.name: v for r, v in placement.ridge_point.items()},
         "bounds": [_bound(bound, n) for bound in placement.bounds],
         "binding": binding.demanded.name if binding else None,
+        "ambiguous_with": [r.name for r in placement.ambiguous_with],
         "attainable_flop_per_s": placement.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
         "no_ceiling": [r.name for r in placement.no_ceiling],
@@ -172,6 +174,20 @@ def _bound(bound: Bound, n: int) -> Document:
         "served_by": ceiling.resource.name,
         "variant": str(ceiling.variant),
     }
+
+
+def _use(program: Program) -> Document:
+    """MFU and MBU with the formula that each number comes from; null where one is missing."""
+    return {
+        name: None
+        if use is None
+        else {
+            "share": use.share, "formula": use.formula, "resource": use.resource.name,
+            "amount": use.amount, "time_s": use.time_s, "rate": use.ceiling.rate,
+            "basis": use.ceiling.provenance.basis.value, "complete": use.complete,
+        }
+        for name, use in (("mfu", mfu(program)), ("mbu", mbu(program)))
+    }  # fmt: skip
 
 
 def _ceiling(ceiling: Ceiling) -> Document:

@@ -34,6 +34,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     yield Text("")
     for sentence in document["answer"]:
         yield Text(sentence)
+    if use := _use(document["program"]):
+        yield Text(use, style="dim")
     yield Text("")
     if document["items"]:
         yield _table(document["items"], rows, width, document["by"])
@@ -57,12 +59,33 @@ def _coverage(document: Document) -> str:
     return f"coverage: {covered} accounted for; {where}; {_times(document, recorder)}"
 
 
+_DEGREES = {
+    "formula": "formulas and measured times",
+    "counters": "counters and the times of their own launches",
+    "bound": "bounds without times",
+}
+
+
+def _use(whole: Document | None) -> str:
+    """MFU and MBU with their formulas; "" where neither is known."""
+    known = [(name, whole[name]) for name in ("mfu", "mbu") if whole and whole.get(name)]
+    return "; ".join(f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}" for name, use in known)
+
+
+def _degrees(document: Document) -> str:
+    """What the placements rest on, each degree that occurs."""
+    present = {item.get("degree") for item in document["items"]}
+    return " and ".join(words for degree, words in _DEGREES.items() if degree in present)
+
+
 def _times(document: Document, recorder: Document | None) -> str:
     whole = document["program"]
     if whole is None or recorder is None:
         return "no times"
     steps = f"{whole['steps']} measured step{'s' if whole['steps'] > 1 else ''}"
-    return f"{steps}, caches {recorder['cache']}, clocks {recorder['clock']}"
+    degrees = _degrees(document)
+    by = f"{degrees}, " if degrees else ""
+    return f"{by}{steps}, caches {recorder['cache']}, clocks {recorder['clock']}"
 
 
 def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "RenderableType":
@@ -139,7 +162,8 @@ def _binding(item: Document) -> str:
         return "no ceiling" if item["no_ceiling"] else "nothing"
     bound = item["bounds"][0]
     served = bound["served_by"]
-    return item["binding"] if served == item["binding"] else f"{item['binding']} on {served}"
+    binds = item["binding"] if served == item["binding"] else f"{item['binding']} on {served}"
+    return " or ".join((binds, *item.get("ambiguous_with", ())))
 
 
 def _notes(document: Document, rows: int) -> str:
