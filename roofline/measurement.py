@@ -1,20 +1,6 @@
-"""What was measured: a duration of a named scope, with its state and its source."""
+"""The state in which times were taken: numbers of different states do not meet unseen."""
 
-import math
-from dataclasses import dataclass
 from enum import StrEnum
-
-from roofline.errors import BadInput
-from roofline.provenance import Provenance
-
-
-class Scope(StrEnum):
-    """How much of the program a duration covers."""
-
-    KERNEL = "kernel"
-    OP = "op"
-    REGION = "region"
-    STEP = "step"
 
 
 class CacheState(StrEnum):
@@ -31,22 +17,3 @@ class ClockState(StrEnum):
     FREE = "free"  # boost, as a user gets it
     BASE = "base"  # locked to base by a profiler
     UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
-    """One duration on one device."""
-
-    name: str
-    scope: Scope
-    duration_s: float
-    provenance: Provenance  # its spread, in seconds, when repeated
-    cache: CacheState = CacheState.UNKNOWN
-    clock: ClockState = ClockState.UNKNOWN
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.duration_s) and self.duration_s > 0):
-            raise BadInput(
-                f"{self.name}: a measured time must be positive and finite; "
-                f"got {self.duration_s!r} s"
-            )

@@ -19,6 +19,7 @@ import msgspec
 from roofline.call import Call
 from roofline.device import Device
 from roofline.errors import BadInput
+from roofline.measurement import CacheState, ClockState
 from roofline.work import Ledger
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ class Recorder:
     timer: str = ""  # how durations were taken, in words
     overhead_s: float | None = None  # recorder's time inside one event's duration (median)
     shortest_s: float | None = None  # durations below this say more about the recorder
-    cache: str = "warm"  # a measurement.CacheState
-    clock: str = "unknown"  # a measurement.ClockState
+    cache: CacheState = CacheState.WARM
+    clock: ClockState = ClockState.UNKNOWN
     exit_code: int | None = None  # of the script; None while unknown
     warnings: tuple[str, ...] = ()  # what was repaired or skipped on the way
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from roofline import ops
 from roofline.call import Call, Tensor
 from roofline.device import DRAM, Resource, Roof
+from roofline.measurement import CacheState
 from roofline.placement import Placement, place
 from roofline.program.alike import MAY_BE_ONE, are_one, bounded, one
 from roofline.program.counted import Counted, counted
@@ -94,7 +95,7 @@ def recount(run: Run) -> Placed:
     return Placed(
         signatures=tuple(_recounted(signature) for signature in run.signatures),
         roof=_roof(run),
-        warm=run.recorder.cache == "warm",
+        warm=run.recorder.cache is CacheState.WARM,
         counted=counted(run),
     )
 

@@ -23,6 +23,7 @@ from roofline.importers.lines import decoded
 from roofline.importers.rocprof.dispatch import Dispatch, convert
 from roofline.importers.rocprof.document import ROOT, Document
 from roofline.importers.rocprof.tables import Tables
+from roofline.measurement import CacheState
 from roofline.runfile import Recorder, Run
 
 _COUNTED = ("SQ_", "TCC_", "TCP_", "GRBM_", "FETCH", "WRITE", "Fetch", "Write")
@@ -76,7 +77,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             recorded_at="",
             timer="dispatches as the profiler timed them"
             + (", one at a time, while it counted" if counted else ""),
-            cache="unknown" if counted else "warm",
+            cache=CacheState.UNKNOWN if counted else CacheState.WARM,
             warnings=tuple(warnings),
         ),
         device=device,
