@@ -140,6 +140,7 @@ def _least(links: Sequence[Link], last_read: Mapping[int, int] | None) -> int:
                 entering[storage] = max(entering.get(storage, 0), nbytes)
         for storage, nbytes in link.writes:
             made[storage] = max(made.get(storage, 0), nbytes)
+            read_inside.discard(storage)  # written again, it is another result
     later = last_read or {}
     leaving = (
         nbytes

@@ -15,6 +15,7 @@ from roofline.program.chain import NEAR, Alike, Chain, Link, build
 from roofline.program.columns import storages
 from roofline.program.following import by_size, by_storage
 from roofline.program.placed import Placed
+from roofline.program.residency import read
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
     last_read: dict[int, int] = {}
     known: dict[tuple[tuple[int, int], ...], Sequence[Link]] = {}
     found: dict[tuple[object, ...], Alike] = {}
-    runs = _streaming(_rows(run, events, recorded, last_read), placed)
+    runs = _streaming(_rows(run, events, placed, recorded, last_read), placed)
     for calls in runs if recorded else chain.from_iterable(map(_repeats, runs)):
         pattern = tuple((call.signature, call.level) for call in calls)
         if recorded:
@@ -65,7 +66,9 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
     return tuple(sorted(made, key=lambda c: (c.moved - c.least) * c.count, reverse=True))
 
 
-def _rows(run: Run, events: "pa.Table", recorded: bool, last_read: dict[int, int]) -> Iterator[Row]:
+def _rows(
+    run: Run, events: "pa.Table", placed: Placed, recorded: bool, last_read: dict[int, int]
+) -> Iterator[Row]:
     """Every event, noting on the way which row reads a storage last."""
     names = ["row", "signature", "level", "step", "phase", "module", "time_ns"]
     memory = run.events.select(["reads", "writes"])
@@ -77,7 +80,9 @@ def _rows(run: Run, events: "pa.Table", recorded: bool, last_read: dict[int, int
             continue
         used = memory.take(batch.column("row"))
         for row in map(Row, *columns, used["reads"].to_pylist(), used["writes"].to_pylist()):
-            for storage in row.reads or ():
+            call = placed.signatures[row.signature].call
+            given = row.reads or ()
+            for storage in given if call is None else read(call, given, row.writes or ()):
                 last_read[storage] = row.row
             yield row
 

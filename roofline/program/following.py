@@ -3,11 +3,15 @@
 A profiler trace names shapes but no memory.  There a tensor is taken to be the latest result of
 the same number of bytes, and one that no result fits comes from outside, the same one each time.
 That is a guess, good for runs of neighbouring operators and labelled wherever it is used.
+
+What is given as ``out=`` is an argument that is written and not read.
 """
 
 from collections.abc import Iterator, Sequence
 
+from roofline.call import Tensor
 from roofline.device import DRAM
+from roofline.program.residency import read
 from roofline.runfile import Signature
 
 Memory = tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]  # reads, writes: (storage, B)
@@ -20,7 +24,7 @@ def by_storage(signature: Signature, reads: Sequence[int], writes: Sequence[int]
     if call is None or len(reads) != len(call.tensors) or len(writes) != len(call.outputs):
         return (), ()
     return (
-        [(at, tensor.nbytes) for at, tensor in zip(reads, call.tensors, strict=True)],
+        [*zip(read(call, reads, writes), (t.nbytes for t in call.tensors), strict=False)],
         [(at, tensor.nbytes) for at, tensor in zip(writes, call.outputs, strict=True)],
     )
 
@@ -34,7 +38,7 @@ def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
         tensors = signature.call.tensors if signature.call else ()
         reads = [
             (latest.get(size) or outside.setdefault(size, -len(outside) - 1), size)
-            for size in (tensor.nbytes for tensor in tensors)
+            for size in (tensor.nbytes for tensor in _read(signature, tensors))
             if size >= _FOLLOWED
         ]
         written = [size for size in _written(signature) if size >= _FOLLOWED]
@@ -42,6 +46,17 @@ def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
         results += len(writes)
         latest |= {size: at for at, size in writes}
         yield reads, writes
+
+
+def _read(signature: Signature, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`tensors` without a last one that the ledger has no line of reading for."""
+    if signature.ledger is None or not tensors:
+        return tensors
+    last = tensors[-1].nbytes
+    lines = [e for e in signature.ledger.entries if e.access == "read" and e.amount == last]
+    given = sum(tensor.nbytes == last for tensor in tensors)
+    out = bool(lines) and len(tensors) > 1 and len(lines) == given - 1
+    return tensors[:-1] if out else tensors
 
 
 def _written(signature: Signature) -> Iterator[int]:

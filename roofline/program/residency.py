@@ -27,19 +27,32 @@ def reaches(rows: Iterable[Row], calls: Sequence[Call | None]) -> Iterator[int |
     """
     rows = [*rows]
     ages = _Ages(sum(len(reads or ()) + len(writes or ()) for _, reads, writes in rows))
-    for signature, read, written in rows:
-        call, reads, writes = calls[signature], read or (), written or ()
+    for signature, given, written in rows:
+        call, reads, writes = calls[signature], given or (), written or ()
         if call is None or len(reads) != len(call.tensors) or len(writes) != len(call.outputs):
             yield None
             continue
         sizes: dict[int, int] = {}
-        for storage, tensor in zip(reads, call.tensors, strict=True):
+        for storage, tensor in zip(read(call, reads, writes), call.tensors, strict=False):
             sizes[storage] = max(sizes.get(storage, 0), tensor.nbytes)
         yield _reach([(ages.distance(storage), size) for storage, size in sizes.items()])
         for storage, tensor in zip(writes, call.outputs, strict=True):
             sizes[storage] = max(sizes.get(storage, 0), tensor.nbytes)
         for storage, size in sizes.items():
             ages.touch(storage, size)
+
+
+def read(call: Call, given: Sequence[int], written: Sequence[int]) -> Sequence[int]:
+    """The storages that a call reads, of those it was `given`, in the order of its tensors.
+
+    The last ones of an operator that is not in place are its ``out=`` where they are what it
+    writes: read they are only where they are given as an operand too.
+    """
+    outs = len(written)
+    in_place = call.op.endswith("_")
+    if in_place or not outs or len(given) <= outs or [*given[-outs:]] != [*written]:
+        return given
+    return given[:-outs]
 
 
 def _reach(operands: list[tuple[int, int]]) -> int | None:

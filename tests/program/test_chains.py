@@ -1,0 +1,59 @@
+"""Which calls are said to feed which: what is given as ``out=`` is written, and read by nobody."""
+
+from roofline.call import Call
+from roofline.importers import load
+from roofline.program import read
+from tests.importers.kineto.traces import Trace
+from tests.runs import Script, call, tensor
+
+X = tensor(1000, 1000)  # 4 MB
+A, B, C = 1, 2, 3
+# torch.add(b, c, alpha=2, out=a): the schema's order, out last
+ADD = Call("aten::add", (X, X, 2, X), (X,))
+
+
+def test_two_writes_into_one_out_do_not_feed_each_other():
+    """Two turns of a loop: both read b and c and write a."""
+    script = Script()
+    for _ in range(2):
+        script.add(ADD, 1_300, reads=(B, C, A), writes=(A,))
+
+    assert read(script.end_step().run()).chains == ()
+
+
+def test_an_out_that_is_an_operand_too_is_read():
+    """a = b + 2c, then a = b + 2a: 4 MB of b twice, c, a out and in again; b and c in, a out."""
+    script = Script()
+    script.add(ADD, 1_300, reads=(B, C, A), writes=(A,)).add(
+        ADD, 1_300, reads=(B, A, A), writes=(A,)
+    )
+    (chain,) = read(script.end_step().run()).chains
+
+    assert chain.names == ("aten::add", "aten::add")
+    assert chain.least == 12_000_000
+
+
+def test_a_result_that_is_written_again_is_not_used_later():
+    """exp of x into t, neg of t into u; at the end another exp into t, which does not read it."""
+    exp = call("aten::exp", X, X, out=X)
+    script = Script()
+    script.add(exp, 900, reads=(1, 2), writes=(2,))
+    script.add(call("aten::neg", X, out=X), 900, reads=(2,), writes=(3,))
+    script.add(call("aten::mm", X, X, out=X), 20_000, reads=(1, 1), writes=(4,))
+    script.add(exp, 900, reads=(1, 2), writes=(2,))
+    (chain,) = read(script.end_step().run()).chains
+
+    assert chain.least == 8_000_000  # x in and u out
+
+
+def test_by_size_an_out_is_no_operand_either(tmp_path):
+    """The same loop in a trace, with another operator between so that it is no mere repetition."""
+    trace = Trace(deviceProperties=[])
+    full = ((1000, 1000), "fp32")
+    trace.op("aten::add", 0, 100, full, ((1000, 1), "fp32"), "2", ((1000, 1000), "fp32"))
+    trace.op("aten::exp", 200, 100, ((500, 1000), "fp32"), ((500, 1000), "fp32"))
+    trace.op("aten::exp", 400, 100, ((500, 1000), "fp32"), ((500, 1000), "fp32"))
+    (chain,) = read(load([trace.write(tmp_path / "out.json")])).chains
+
+    assert chain.names == ("aten::exp", "aten::exp")  # the second may read what the first wrote
+    assert chain.least == 4_000_000  # 2 MB in and 2 MB out
