@@ -69,7 +69,9 @@ _DEGREES = {
 def _use(whole: Document | None) -> str:
     """MFU and MBU with their formulas; "" where neither is known."""
     known = [(name, whole[name]) for name in ("mfu", "mbu") if whole and whole.get(name)]
-    return "; ".join(f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}" for name, use in known)
+    return "; ".join(
+        f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}" for name, use in known
+    )
 
 
 def _degrees(document: Document) -> str:

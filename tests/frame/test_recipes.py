@@ -15,7 +15,7 @@ def text(folder: str, pattern: str) -> str:
 
 
 def test_every_finding_has_its_page_its_line_and_its_tests() -> None:
-    codes = set(re.findall(r'"(RF\d{3})"', text("roofline/diagnosis", "*.py")))
+    codes = set(re.findall(r'"(RF\d{3})"', text("roofline/diagnosis", "**/*.py")))
     pages = {path.stem for path in (ROOT / "docs" / "findings").glob("RF*.md")}
     assert codes == pages
     listed = (ROOT / "docs" / "findings" / "index.md").read_text()
