@@ -11,7 +11,7 @@ from roofline.device import DRAM
 from roofline.devices import kept
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
-from roofline.program import read
+from roofline.program import mfu, read
 
 TESTS = Path(__file__).parents[1]
 MEASURED = kept.read_file(TESTS / "data" / "h200-measured.json")
@@ -178,3 +178,28 @@ def test_the_answer_begins_with_what_costs_most(name):
 
     assert saves == sorted(saves, reverse=True)
     assert answer(program(name), findings)[1].startswith("First, ")
+
+
+def test_training_copies_are_one_finding():
+    """44 casts, two stacks and two clones a step: 0.71 of 4.54 ms."""
+    found = finding("train_eager.json.gz", "RF105")
+
+    assert found.saves_s == pytest.approx(0.706e-3, rel=0.01)
+    assert found.evidence[0].startswith("into another type: 44 calls")
+    assert found.evidence[1].startswith("into another place or layout: 4 calls")
+    assert codes("train_eager.json.gz")[:2] == ["RF301", "RF105"]
+
+
+def test_training_uses_a_sixth_of_the_tensor_pipes():
+    """1,342 Gflop a step: the GEMMs' 1,237 and attention's 103; over 11.4 ms x 761 Tflop/s, 15.5 %."""
+    use = mfu(program("train_eager.json.gz"))
+
+    attention = 3 * 2 * 8 * 16 * 4 * 64 * 1024 * 1025 // 2  # forward, and backward twice of it
+    assert use.amount == pytest.approx(1_236_950_581_248 + attention)
+    assert use.share == pytest.approx(0.155, abs=0.001)
+
+
+def test_no_recording_needs_more_than_five_findings():
+    for name in ("ln_hand", "decode_1", "train_eager"):
+        assert len(diagnose(program(f"{name}.json.gz"))) <= 5
+        assert len(diagnose(program(f"{name}.raw.csv.gz"))) <= 5
