@@ -68,7 +68,7 @@ FAULTS = (
     ),
     Fault(
         "tf32 under the fp32 roof", "roofline/ops/dtype.py",
-        'if dtype == "fp32" and math == "tf32":', "if False:", OPS,
+        '"tf32": {"fp32": TENSOR_TF32},', '"tf32": {},', OPS,
     ),
     Fault(
         "an unknown operator costs nothing", "roofline/ops/__init__.py",

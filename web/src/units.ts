@@ -15,10 +15,10 @@ export function show(value: number, unit: string): string {
   if (value === 0) return `0 ${unit}`;
   const rounded = Number(exponential(value, 2));
   if (unit === "flop/B") return `${general(rounded, rounded < 1e6 ? 4 : 3)} ${unit}`;
-  const [prefix, scale] = prefixOf(Math.abs(rounded));
+  const [prefix, scale] = prefixOf(Math.abs(rounded), unit);
   const scaled = rounded / scale;
   const size = Math.abs(scaled);
-  if (size < 0.01) return `${general(rounded, 3)} ${unit}`;
+  if (size < (unit === "s" ? 0.01 : 1)) return `${general(rounded, 3)} ${unit}`;
   return `${fixed(scaled, size < 9.995 ? 2 : size < 99.95 ? 1 : 0)} ${prefix}${unit}`;
 }
 
@@ -42,7 +42,7 @@ export function percent(share: number | null | undefined): string {
 
 /** A power of ten for an axis: tick(1e11) is "100 G". */
 export function tick(value: number): string {
-  const [prefix, scale] = prefixOf(value);
+  const [prefix, scale] = prefixOf(value, "");
   return `${general(value / scale, 3)} ${prefix}`.trim();
 }
 
@@ -52,8 +52,10 @@ export const calls = (value: number): string => (Number.isInteger(value) ? group
 /** Digits in groups of three: "16,777,216". */
 export const grouped = (value: number): string => value.toLocaleString("en-US");
 
-function prefixOf(size: number): [string, number] {
-  return DECIMAL.find(([, scale]) => size >= 0.999999 * scale) ?? DECIMAL[DECIMAL.length - 1]!;
+// Thousandths are of seconds alone: nobody means a thousandth of a byte.
+function prefixOf(size: number, unit: string): [string, number] {
+  const allowed = DECIMAL.filter(([, scale]) => unit === "s" || scale >= 1);
+  return allowed.find(([, scale]) => size >= 0.999999 * scale) ?? allowed[allowed.length - 1]!;
 }
 
 function fixed(value: number, digits: number): string {
