@@ -6,6 +6,7 @@ from typing import Literal, TypeVar
 
 from roofline.device import HIERARCHY, Resource, Roof
 from roofline.placement import Bound, Placement, place
+from roofline.program.group import crossed, summed
 from roofline.provenance import Spread, spread
 from roofline.work import Count, Ledger, times, together
 
@@ -44,9 +45,9 @@ class Part:
 class Item:
     """Work and time of one line, as totals over all measured steps: divide by `steps` to print.
 
-    `placement` is that of the summed ledger.  For equal calls it is exact; for a group its roof
-    time is the loose one, and `roof_s` here, the sum over the parts, is the tight one: operators
-    of an eager program run one after the other.
+    `placement` is that of the calls together.  For equal calls it is exact; for a group its roof
+    time is the loose one, the most that any resource needs for all parts, and `roof_s` here, the
+    sum over the parts, is the tight one: operators of an eager program run one after the other.
     """
 
     name: str
@@ -65,6 +66,25 @@ class Item:
     page_faults: int | None
     too_short: bool  # a call lasts no longer than the recorder can tell
     signatures: tuple[int, ...]  # positions in Run.signatures
+    crossed: frozenset[Resource]  # boundaries that every call with any work crossed
+
+    @property
+    def intensity(self) -> dict[Resource, float]:
+        """Flop per byte at the boundaries that all calls crossed: elsewhere part of the flop met
+        none of the bytes.
+        """
+        return {r: v for r, v in self.placement.intensity.items() if r in self.crossed}
+
+    @property
+    def ridge_point(self) -> dict[Resource, float]:
+        """Per such boundary, the intensity at which it and the busiest pipe bind together."""
+        return {r: v for r, v in self.placement.ridge_point.items() if r in self.crossed}
+
+    @property
+    def attainable_flop_per_s(self) -> float | None:
+        """The rate in the least time of the parts one after the other; None without flop."""
+        flop = self.placement.flop
+        return flop / self.roof_s if flop and self.roof_s else None
 
     @property
     def ledger(self) -> Ledger | None:
@@ -143,6 +163,7 @@ def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
         page_faults=total(part.page_faults for part in parts),
         too_short=bool(shortest_s and measured_s and measured_s / calls < shortest_s),
         signatures=signatures,
+        crossed=crossed(part.once.demand for part in parts),
     )
 
 
@@ -167,7 +188,13 @@ def _placed(parts: Sequence[Part], roof: Roof, measured_s: float | None) -> Plac
         )
     work = together(times(part.once.work, part.calls) for part in parts)
     outermost = max((part.once.placed_at for part in parts), key=HIERARCHY.index)
-    return replace(place(work, roof, measured_s or None), placed_at=outermost)
+    lacking = dict.fromkeys(r for part in parts for r in part.once.no_ceiling)
+    return replace(
+        place(work, roof, measured_s or None),
+        bounds=summed((part.once.bounds, part.calls) for part in parts),
+        no_ceiling=tuple(lacking),
+        placed_at=outermost,
+    )
 
 
 def _spread(parts: Sequence[Part], equal: bool) -> Spread | None:

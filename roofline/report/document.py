@@ -1,7 +1,9 @@
 """The placement document: one plain dictionary that text, page and scripts all read.
 
 Schema ``roofline.placement/1``.  Amounts and times of an item are totals over its calls in one
-step (mean over the measured steps).  null is unknown.
+step (mean over the measured steps).  null is unknown.  `share` is an item's part of the time of
+all operators together, so that shares sum to 1 also where streams overlap; `busy_s` of the program
+counts such time once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +14,9 @@ from roofline.counters import busiest
 from roofline.device import BOUNDARIES, PIPES, Ceiling, Resource
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
-from roofline.placement import Bound, Placement
+from roofline.placement import Bound
 from roofline.program import Item, Program, mbu, mfu, read
+from roofline.program.item import total
 from roofline.provenance import Spread
 from roofline.runfile import Run
 from roofline.work import Count, Exactness, Ledger, Work
@@ -52,7 +55,7 @@ def document(program: Program, by: str = "call") -> Document:
 def _item(item: Item, program: Program) -> Document:
     n = item.steps
     measured_s = _per(item.measured_s, n)
-    busy_s = program.whole.busy_s
+    all_ns = total(part.time_ns for part in program.parts)
     return {
         "name": item.name,
         "shapes": item.shapes,
@@ -60,7 +63,7 @@ def _item(item: Item, program: Program) -> Document:
         "phase": item.phase,
         "kind": item.kind,
         "calls": _per(item.calls, n),
-        **_placed(item.placement, n),
+        **_placed(item, n),
         "roof_s": _per(item.roof_s, n),
         "serial_s": _per(item.serial_s, n),
         "loose_roof_s": _per(item.placement.roof_s, n),
@@ -69,7 +72,9 @@ def _item(item: Item, program: Program) -> Document:
         "roof_fraction": item.roof_fraction,
         "lost_s": _per(item.lost_s, n),
         "overhead_s": _per(item.overhead_s, n),
-        "share": measured_s / busy_s if measured_s is not None and busy_s else None,
+        # Of the time of all operators together: where streams overlap they take longer than the
+        # device was busy, and shares of the busy time would exceed 1.
+        "share": item.measured_s * 1e9 / all_ns if item.measured_s is not None and all_ns else None,
         "spread": None if item.spread is None else asdict(item.spread),
         "spread_of": "call" if len(item.signatures) == 1 else "step",
         "too_short": item.too_short,
@@ -84,7 +89,8 @@ def _item(item: Item, program: Program) -> Document:
     }
 
 
-def _placed(placement: Placement, n: int) -> Document:
+def _placed(item: Item, n: int) -> Document:
+    placement = item.placement
     ledger, work = placement.ledger, placement.work
     demand = {} if ledger is None else ledger.demand()
     by_formula = placement.count is Count.ALGORITHMIC
@@ -98,12 +104,12 @@ def _placed(placement: Placement, n: int) -> Document:
         else None,
         "flop": _per(placement.flop, n),
         "unaccounted": list(placement.unaccounted),
-        "intensity": {r.name: v for r, v in placement.intensity.items()},
-        "ridge_point": {r.name: v for r, v in placement.ridge_point.items()},
+        "intensity": {r.name: v for r, v in item.intensity.items()},
+        "ridge_point": {r.name: v for r, v in item.ridge_point.items()},
         "bounds": [_bound(bound, n) for bound in placement.bounds],
         "binding": binding.demanded.name if binding else None,
         "ambiguous_with": [r.name for r in placement.ambiguous_with],
-        "attainable_flop_per_s": placement.attainable_flop_per_s,
+        "attainable_flop_per_s": item.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
         "no_ceiling": [r.name for r in placement.no_ceiling],
         "executed": _executed(pipes, work, n),
