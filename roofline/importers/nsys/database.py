@@ -46,7 +46,7 @@ def opened(path: Path, name: str) -> Iterator[sqlite3.Connection]:
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     try:
         yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for names of columns
         raise BadInput(f"{name} is a damaged database: {' '.join(str(error).split())}") from None
     finally:
         connection.close()
