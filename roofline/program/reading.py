@@ -14,7 +14,7 @@ from roofline.program.host import Copy, HostCall, Kernels, copies, host_calls, k
 from roofline.program.item import Conditions, Item, Part, line, total
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
-from roofline.program.timing import busy_ns, means_s, timed
+from roofline.program.timing import busy_ns, means_s, outside_ns, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger
 
@@ -32,7 +32,7 @@ class Totals:
     lost_s: float | None  # step_s - roof_s
     overhead_s: float | None  # dispatch or launch of every call at its ceiling
     bookkeeping_s: float | None
-    coverage: float | None  # share of busy time with a complete ledger
+    coverage: float | None  # share of all operators' time with a complete ledger and a step
     calls: float
 
 
@@ -188,14 +188,17 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals
         lost_s=None if step_s is None or roof_s is None else step_s - roof_s,
         overhead_s=None if whole is None or whole.overhead_s is None else whole.overhead_s / n,
         bookkeeping_s=sum(s.bookkeeping_ns for s in steps) / n / 1e9,
-        coverage=_coverage(parts),
+        coverage=_coverage(parts, outside_ns(run)),
         calls=sum(p.calls for p in parts) / n,
     )
 
 
-def _coverage(parts: tuple[Part, ...]) -> float | None:
-    """Share of the operators' time whose ledger is complete; None without times."""
-    timed_ns = total(p.time_ns for p in parts)
+def _coverage(parts: tuple[Part, ...], left_ns: int) -> float | None:
+    """Share of the operators' time whose ledger is complete; None without times.
+
+    What belongs to no step, `left_ns`, is time too, and accounted for by nobody.
+    """
+    timed_ns = (total(p.time_ns for p in parts) or 0) + left_ns
     if not timed_ns:
         return None
     return (total(p.time_ns for p in parts if p.once.complete) or 0) / timed_ns

@@ -69,6 +69,17 @@ def busy_ns(run: Run) -> int | None:
     return union_ns(events["start_ns"], pc.add(events["start_ns"], events["duration_ns"]))
 
 
+def outside_ns(run: Run) -> int:
+    """Known time of what belongs to no step: of the device where anything ran on one."""
+    import pyarrow.compute as pc
+
+    events = run.events
+    device = is_kind(events, _ON_DEVICE)
+    chosen = device if pc.any(device).as_py() else is_kind(events, _CALLS)
+    left = events["duration_ns"].filter(pc.and_(chosen, pc.less(events["step"], 0)))
+    return int(pc.sum(left).as_py() or 0)
+
+
 def _caused_ns(caused: "pa.Table", count: int) -> "pa.Array":
     """Per row of the run, the time of what it caused; null where a part of that is not known."""
     import pyarrow as pa

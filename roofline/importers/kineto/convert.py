@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from roofline.importers.kineto.assemble import Assembly
 from roofline.importers.kineto.columns import OP, Columns, Numbers
 from roofline.importers.kineto.configuration import configuration
 from roofline.importers.kineto.doubt import doubted
-from roofline.importers.kineto.join import active, join
+from roofline.importers.kineto.join import Joined, active, join
 from roofline.importers.kineto.nesting import Nested, Walk, by_external_id, settle
 from roofline.importers.kineto.overhead import set_apart
 from roofline.importers.kineto.rows import Words
@@ -45,7 +45,7 @@ def convert(columns: Columns) -> Converted:
     joined = join(columns, nested)
     settle(nested, columns)
     columns.spans.link = nested.sequence = array("q")
-    division = _cut(columns, nested, spans, ran)
+    division = _cut(columns, nested, joined, spans, ran)
     signatures = Signatures(columns, "cuda" if len(columns.activities) else "cpu")
     names, thread = _threads(columns)
     counters = [configuration(kernel) for kernel in columns.kernels.values()]
@@ -60,7 +60,7 @@ def convert(columns: Columns) -> Converted:
         events=events,
         signatures=tuple(signatures.made),
         steps=set_apart(steps, _overhead(columns), ran, origin),
-        gaps=tuple(notes.gaps(columns, joined, ran)),
+        gaps=(*notes.gaps(columns, joined, ran), *_outside(nested, joined, spans, ran, division)),
         warnings=(
             *warnings,
             *notes.of_times(doubt),
@@ -85,15 +85,17 @@ def _overhead(columns: Columns) -> list[tuple[int, int]]:
     return [(round(start * 1000), round((start + us) * 1000)) for start, us in columns.overhead]
 
 
-def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
-    """Steps from the annotations in which something began; else the whole, from the first operator
-    or kernel to the last.
+def _cut(columns: Columns, nested: Nested, joined: Joined, spans: Times, ran: Times) -> Cut:
+    """Steps from the annotations in which something began; else the whole, from the first operator,
+    launch or kernel to the last: work belongs to the step in which it was launched.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     working = pc.equal(octets(nested.counted), 1)
-    begun, ended = spans.start.filter(working), spans.end.filter(working)
+    launched = spans.start.take(joined.launch.drop_null())
+    begun = pa.concat_arrays([spans.start.filter(working), launched])
+    ended = pa.concat_arrays([spans.end.filter(working), launched])
     first = pc.min(pa.concat_arrays([begun, ran.start])).as_py() or 0
     whole = (first, _last(pa.concat_arrays([ended, ran.end]), first) + 1, "")
     names = [columns.names.values(), [call[0] for call in columns.calls.values()]]
@@ -110,6 +112,20 @@ def _cut(columns: Columns, nested: Nested, spans: Times, ran: Times) -> Cut:
         return used(found, begun if len(begun) else ran.start)
 
     return cut(windows(nested.steps), windows(nested.optimizers), whole)
+
+
+def _outside(
+    nested: Nested, joined: Joined, spans: Times, ran: Times, division: Cut
+) -> Iterator[Gap]:
+    """What belongs to no step: of the device where anything ran on one, else operators."""
+    import pyarrow.compute as pc
+
+    if len(ran.start):
+        started = spans.start.take(joined.launch) if joined.matched else ran.start
+        return notes.outside(started, ran.duration, division, "device activities")
+    working = pc.equal(octets(nested.counted), 1)
+    begun, lasted = spans.start.filter(working), spans.duration.filter(working)
+    return notes.outside(begun, lasted, division, "operators")
 
 
 def _last(ends: "pa.Array", otherwise: int) -> int:

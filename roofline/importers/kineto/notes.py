@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.columns import NONE, Columns
 from roofline.importers.kineto.doubt import Doubt
 from roofline.importers.kineto.join import Joined
 from roofline.importers.kineto.names import one_line
+from roofline.importers.kineto.steps import Cut
 from roofline.importers.kineto.stream import Reader
 from roofline.importers.kineto.times import Times
 from roofline.runfile import Gap
@@ -106,6 +107,23 @@ def gaps(columns: Columns, joined: Joined, ran: Times) -> Iterator[Gap]:
                 f"{count} of {one_line(kind) or 'no category'}" for kind, count in skipped.items()
             ),
             count=sum(skipped.values()),
+        )
+
+
+def outside(started: "pa.Array", durations: "pa.Array", cut: Cut, what: str) -> Iterator[Gap]:
+    """What was `started` outside every step; null is not known, and another gap."""
+    import pyarrow.compute as pc
+
+    left = pc.and_(pc.is_valid(started), pc.equal(cut.of(started), NONE))
+    if count := pc.sum(left).as_py():
+        yield Gap(
+            name="outside every step",
+            what=(
+                f"outside the steps that the trace marks began {count:,} of {len(left):,} {what}, "
+                "which belong to none"
+            ),
+            seconds=_seconds(durations.filter(left)),
+            count=count,
         )
 
 
