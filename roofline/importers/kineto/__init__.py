@@ -11,7 +11,7 @@ stream, mend    file -> batches of events, whatever state the file is in
 columns         batches -> columns; equal calls fold by their text
 times, doubt    microseconds -> nanoseconds; order in time; durations that cannot be
 names           which spans are operators, composites, wrappers
-nesting, join   which operator an event belongs to, and what is counted
+nesting, launched, join   which operator an event belongs to, and what is counted
 steps, overhead where a repetition ends; the profiler's own work
 arguments, lists recorded text -> `Call`
 signatures, compiled, copies, configuration   distinct calls and kernels, accounted for

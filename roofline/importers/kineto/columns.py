@@ -75,6 +75,7 @@ class Activities:
         self.external = array("q")
         self.stream = array("q")
         self.device = array("i")
+        self.process = array("i")  # number of the pid that stands with it
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -90,7 +91,10 @@ class Columns:
         self.names = Numbers()  # of launches and ranges
         self.kernels = Numbers()  # (name, grid, block, registers, ...) of kernels and copies
         self.threads = Numbers()  # (pid, tid) as text
-        self.copied: dict[int, int] = {}  # correlation -> bytes that the launch of a copy names
+        self.processes = Numbers()  # pid as text
+        self.process_of: list[int] = []  # number of each thread's process
+        # correlation -> bytes that the launch of a copy names, and the process that launched it
+        self.copied: dict[int, tuple[int, int]] = {}
         self.overhead: list[tuple[float, float]] = []  # start and duration of the profiler's work
         self.skipped: dict[str, int] = {}  # category -> events that are not read
         self.frames = 0  # Python frames, which are not read
@@ -135,15 +139,17 @@ class Columns:
         else:
             key = self.names.of.setdefault(event.name, len(self.names.of))
             link = args.correlation
-            if (size := args.bytes or args.size) is not None:
-                self.copied[_id(link)] = _id(size)
         place = (event.pid, event.tid)
         thread = self._thread_of.get(place)
+        if thread is None:
+            thread = self._thread(place)
+        if kind != OP and (size := args.bytes or args.size) is not None:
+            self._copy(_id(link), _id(size), self.process_of[thread])
         spans = self.spans
         spans.kind.append(kind)
         spans.start.append(start)
         spans.duration.append(self._duration(event.dur))
-        spans.thread.append(self._thread(place) if thread is None else thread)
+        spans.thread.append(thread)
         spans.key.append(key)
         spans.external.append(_id(args.external))
         spans.link.append(_id(link))
@@ -158,8 +164,8 @@ class Columns:
             args.blocks_per_sm, args.warps_per_sm, args.occupancy, args.bytes,
         )  # fmt: skip
         external = args.external if args.external is not None else args.external_old
-        if kind == COPY and args.bytes is None and (size := self.copied.get(_id(args.correlation))):
-            text = (*text[:-1], size)
+        if kind == COPY and args.bytes is None and _id(args.correlation) in self.copied:
+            text = (*text[:-1], self.copied[_id(args.correlation)][0])
         activities = self.activities
         activities.kind.append(kind)
         activities.start.append(start)
@@ -169,6 +175,12 @@ class Columns:
         activities.external.append(_id(external))
         activities.stream.append(_id(args.stream if args.stream is not None else event.tid))
         activities.device.append(_id(args.device if args.device is not None else event.pid))
+        activities.process.append(self.processes.number(str(event.pid)))
+
+    def _copy(self, link: int, size: int, process: int) -> None:
+        before = self.copied.get(link, (size, process))
+        # Of two processes with this number nobody knows whose the copy is.
+        self.copied[link] = (size if before[1] == process else NONE, process)
 
     def _overhead(self, event: Event) -> None:
         start, duration = self._start(event.ts), self._duration(event.dur)
@@ -202,6 +214,8 @@ class Columns:
     def _thread(self, place: tuple[Any, Any]) -> int:
         # Some dialects write the same thread as text here and as a number there.
         found = self._thread_of[place] = self.threads.number(f"{place[0]} {place[1]}")
+        if found == len(self.process_of):
+            self.process_of.append(self.processes.number(str(place[0])))
         return found
 
 

@@ -11,7 +11,8 @@ from roofline.importers.kineto.assemble import Assembly
 from roofline.importers.kineto.columns import OP, Columns, Numbers
 from roofline.importers.kineto.configuration import configuration
 from roofline.importers.kineto.doubt import doubted
-from roofline.importers.kineto.join import Joined, active, join
+from roofline.importers.kineto.join import Joined, join
+from roofline.importers.kineto.launched import Launched, launched
 from roofline.importers.kineto.nesting import Nested, Walk, by_external_id, settle
 from roofline.importers.kineto.overhead import set_apart
 from roofline.importers.kineto.rows import Words
@@ -41,8 +42,9 @@ def convert(columns: Columns) -> Converted:
     """Join, account, and put into rows."""
     spans = times(columns.spans)
     ran, doubt = doubted(columns.activities, times(columns.activities))
-    nested, warnings = _nested(columns, spans)
-    joined = join(columns, nested)
+    found = launched(columns, spans, ran)
+    nested, warnings = _nested(columns, spans, found)
+    joined = join(columns, nested, found)
     settle(nested, columns)
     columns.spans.link = nested.sequence = array("q")
     division = _cut(columns, nested, joined, spans, ran)
@@ -71,11 +73,11 @@ def convert(columns: Columns) -> Converted:
     )
 
 
-def _nested(columns: Columns, spans: Times) -> tuple[Nested, list[str]]:
-    started = integers(active(columns))
+def _nested(columns: Columns, spans: Times, found: Launched) -> tuple[Nested, list[str]]:
+    started = integers(found.started)
     walk = Walk(columns, integers(spans.end), started)
     nested = walk.go(in_order(columns.spans, spans), integers(spans.start))
-    by_id = by_external_id(nested, columns.spans, started)
+    by_id = by_external_id(nested, columns, started)
     columns.spans.external = array("q")  # no longer needed; there may be millions
     said = "launches stand on threads without operators: they were joined by their External id"
     return nested, [said] if by_id else []

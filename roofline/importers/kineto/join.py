@@ -1,6 +1,6 @@
 """What ran on a device -> the launch and the operator that caused it.
 
-Kernel -> launch by correlation id -> the counted operator around that launch on its thread.  The
+Kernel -> launch (`launched`) -> the counted operator around that launch on its thread.  The
 ``External id`` is not used beside that: it can be the correlation id.
 """
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.importers.kineto import copies, names
-from roofline.importers.kineto.columns import COPY, LAUNCH, NONE, Columns
+from roofline.importers.kineto.columns import COPY, NONE, Columns
+from roofline.importers.kineto.launched import Launched
 from roofline.importers.kineto.nesting import Nested
 from roofline.importers.kineto.times import arrow, integers, known
 
@@ -31,30 +32,16 @@ class Joined:
     over_link: "pa.Array"  # whether it is a copy from or to the host
     matched: bool  # some launch is known
     did: bytearray  # per span: ON_DEVICE, OVER_LINK, TF32 for what a counted operator caused
+    doubtful: int  # activities whose launch stands in several processes, nobody knows which
 
 
-def active(columns: Columns) -> "pa.Array":
-    """For each span, whether it is a launch of something that ran on a device."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    link = known(arrow(columns.spans.link))
-    launches = pc.equal(arrow(columns.spans.kind), LAUNCH)
-    ran = pc.is_in(link, value_set=known(arrow(columns.activities.correlation)), skip_nulls=True)
-    return pc.and_(launches, ran).cast(pa.int8())
-
-
-def join(columns: Columns, nested: Nested) -> Joined:
+def join(columns: Columns, nested: Nested, found: Launched) -> Joined:
     """Follow every activity back to its cause."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     spans, activities = columns.spans, columns.activities
-    links = arrow(spans.link)
-    launches = pc.and_(pc.equal(arrow(spans.kind), LAUNCH), pc.not_equal(links, NONE))
-    rows = pc.indices_nonzero(launches).cast(pa.int64())
-    launch = rows.take(pc.index_in(arrow(activities.correlation), value_set=links.take(rows)))
-
+    launch = found.launch
     starts = pa.array([names.launches_graph(n) for n in columns.names.values()], pa.bool_())
     in_graph = pc.fill_null(starts.take(arrow(spans.key).take(launch)), False)
     owner = known(arrow(nested.owner)).take(launch)
@@ -65,7 +52,8 @@ def join(columns: Columns, nested: Nested) -> Joined:
     fast = pa.array([_TF32.search(k[0]) is not None for k in columns.kernels.values()], pa.bool_())
     did = pc.if_else(over_link, OVER_LINK, pc.if_else(fast.take(key), ON_DEVICE | TF32, ON_DEVICE))
     matched = launch.null_count < len(launch)
-    return Joined(launch, owner, in_graph, over_link, matched, _spread(len(spans), owner, did))
+    flags = _spread(len(spans), owner, did)
+    return Joined(launch, owner, in_graph, over_link, matched, flags, found.doubtful)
 
 
 def _spread(count: int, owner: "pa.Array", did: "pa.Array") -> bytearray:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from roofline.importers.kineto import names
-from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns, Numbers, Spans
+from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns, Numbers
 from roofline.importers.kineto.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER
 
 
@@ -143,23 +143,24 @@ class Walk:
         return found
 
 
-def by_external_id(nested: Nested, spans: Spans, active: Sequence[int]) -> bool:
+def by_external_id(nested: Nested, columns: Columns, active: Sequence[int]) -> bool:
     """Join launches to operators by their ``External id``, where nesting joined none at all.
 
     Some recorders number the threads of launches otherwise than those of operators.  The id is not
     used beside nesting: it can be the correlation id.  Returns whether this was done.
     """
+    spans, process_of = columns.spans, columns.process_of
     started = [row for row, ran in enumerate(active) if ran]
     if not started or any(nested.owner[row] != NONE for row in started):
         return False
     operator_of = {
-        external: row
+        (process_of[spans.thread[row]], external): row
         for row, (kind, external) in enumerate(zip(spans.kind, spans.external, strict=True))
         if kind == OP and external > 0
     }
     joined = False
     for row in started:
-        around = operator_of.get(spans.external[row], NONE)
+        around = operator_of.get((process_of[spans.thread[row]], spans.external[row]), NONE)
         if around == NONE or spans.external[row] == spans.link[row]:
             continue
         owner = nested.owner[around]
@@ -175,20 +176,23 @@ def settle(nested: Nested, columns: Columns) -> None:
     """Forward is what backward answers to, by autograd's sequence numbers, or what a module ran.
 
     A backward operator gets the module of the forward operator with its number.  The last operator
-    that bears a number made the node; earlier ones bear it because none was made since.
+    that bears a number made the node; earlier ones bear it because none was made since.  Every
+    process counts for itself.
     """
-    spans = columns.spans
-    answered: set[int] = set()
-    module_of: dict[int, int] = {}
-    for row, sequence in enumerate(spans.link):
-        if sequence == NONE or spans.kind[row] != OP:
+    spans, process_of = columns.spans, columns.process_of
+    answered: set[tuple[int, int]] = set()
+    module_of: dict[tuple[int, int], int] = {}
+    for row, number in enumerate(spans.link):
+        if number == NONE or spans.kind[row] != OP:
             continue
+        sequence = (process_of[spans.thread[row]], number)
         if nested.phase[row] == BACKWARD:
             answered.add(sequence)
         elif nested.module[row]:
             module_of[sequence] = nested.module[row]
     for row, phase in enumerate(nested.phase):
-        if phase == OTHER and (nested.module[row] or nested.sequence[row] in answered):
+        sequence = (process_of[spans.thread[row]], nested.sequence[row])
+        if phase == OTHER and (nested.module[row] or sequence in answered):
             nested.phase[row] = FORWARD
         elif phase == BACKWARD and not nested.module[row]:
-            nested.module[row] = module_of.get(nested.sequence[row], 0)
+            nested.module[row] = module_of.get(sequence, 0)

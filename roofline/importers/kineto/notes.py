@@ -64,6 +64,11 @@ def of_content(
             f"{_count(listed, 'distinct call')} with lists of tensors: their types are not "
             "recorded, and were taken from other tensors of the same shape"
         )
+    if joined.doubtful:
+        yield (
+            f"{_activities(joined.doubtful)} bear the correlation id of launches in several "
+            "processes of the file, and nothing says whose they are: import each process by itself"
+        )
     if kernels and operators and not joined.matched:
         yield "no kernel's launch is in the trace, so kernels stand by themselves"
 

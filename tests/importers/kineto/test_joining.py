@@ -228,3 +228,61 @@ def test_threads_that_are_numbered_otherwise_are_joined_by_external_id(tmp_path)
 
     assert by_name(run) == {"aten::addmm": (1, 11.0)}
     assert "joined by their External id" in run.recorder.warnings[0]
+
+
+def two_processes(kernel_pids=(0, 0), externals=(None, None), starts=(20, 620)):
+    """mm in process 1 and relu in process 2, launched with the same correlation id, 5."""
+    trace = Trace()
+    trace.op("aten::mm", 0, 10, ((4, 4), "fp32"), ((4, 4), "fp32"))
+    trace.op("aten::relu", 600, 10, ((4, 4), "fp32"), pid=2)
+    for at, pid in ((2, 1), (602, 2)):
+        external = externals[pid - 1]
+        said = {} if external is None else {"External id": external}
+        trace.add("cuda_runtime", "cudaLaunchKernel", at, 1, pid=pid,
+                  args={"correlation": 5, **said})  # fmt: skip
+    for name, pid, at, us, external in zip(
+        ("gemm", "relu"), kernel_pids, starts, (7, 3), externals, strict=True
+    ):
+        said = {} if external is None else {"External id": external}
+        held = {"device": 0, "stream": 7, "correlation": 5, **said}
+        trace.add("kernel", name, at, us, pid=pid, tid=7, args=held)
+    return trace
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"kernel_pids": (1, 2)},  # the kernels bear the process
+        {"externals": (11, 12)},  # or the launch's own External id
+    ],
+)
+def test_equal_correlation_ids_of_two_processes(tmp_path, how):
+    """Each kernel belongs to the operator of its own process: 7 us of mm and 3 of relu."""
+    run = imported(two_processes(**how), tmp_path)
+
+    assert by_name(run) == {"aten::mm": (1, 7.0), "aten::relu": (1, 3.0)}
+
+
+def test_a_kernel_that_may_be_of_either_process_is_of_none(tmp_path):
+    """The first ran before the other launch began; the second may be anybody's, 3 us in doubt."""
+    run = imported(two_processes(), tmp_path)
+
+    assert by_name(run)["aten::mm"] == (1, 7.0)
+    assert read(run).whole.coverage == pytest.approx(0.7)
+    assert any(
+        "correlation id of launches in several processes" in w for w in run.recorder.warnings
+    )
+    assert [(g.name, g.count) for g in run.gaps] == [("activities without a launch", 1)]
+
+
+def test_autograd_numbers_of_two_processes(tmp_path):
+    """Process 2 answers its own number 3, so that mm of process 1 with that number is no forward."""
+    trace = Trace()
+    trace.op("aten::mm", 0, 10, ((4, 4), "fp32"), ((4, 4), "fp32"), args={"Sequence number": 3})
+    trace.op("aten::relu", 0, 10, ((4, 4), "fp32"), pid=2, args={"Sequence number": 3})
+    trace.op("autograd::engine::evaluate_function: ReluBackward0", 30, 10, pid=2,
+             args={"Sequence number": 3})  # fmt: skip
+    trace.op("aten::threshold_backward", 31, 5, ((4, 4), "fp32"), ((4, 4), "fp32"), "0", pid=2)
+    phases = {item.name: item.phase for item in read(imported(trace, tmp_path)).by("call")}
+
+    assert (phases["aten::mm"], phases["aten::relu"]) == ("other", "forward")
