@@ -177,7 +177,8 @@ def save(run: Run, path: Path) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(handle)
         try:
-            pq.write_table(run.events.replace_schema_metadata(meta), temporary, compression="zstd")
+            events = run.events.replace_schema_metadata(meta)
+            pq.write_table(events, temporary, compression="zstd", write_page_checksum=True)
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
         except BaseException:
@@ -196,7 +197,7 @@ def load(path: Path) -> Run:
     if path.is_dir():
         raise BadInput(f"{path} is a folder; name the run file")
     try:
-        events = pq.read_table(path)
+        events = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise BadInput(f"no run file {path}") from None
     except (pa.ArrowException, OSError) as error:

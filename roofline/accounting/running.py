@@ -20,7 +20,7 @@ from roofline.accounting.account import Account
 from roofline.accounting.counting import Counting
 from roofline.capture.columns import FORWARD, OTHER
 from roofline.capture.imports import WhenImported
-from roofline.errors import BadInput
+from roofline.errors import BadInput, RooflineError
 
 if TYPE_CHECKING:
     from roofline.accounting.against import Beside
@@ -92,8 +92,16 @@ def _can_be_called(subject: Callable[..., Any], inputs: Sequence[Any]) -> None:
 def _run(
     call: Callable[..., Any], inputs: Sequence[Any], counting: Counting, backward: bool
 ) -> None:
-    with counting:
-        result = call(*inputs)
+    try:
+        with counting:
+            result = call(*inputs)
+    except (RooflineError, DynamicOutputShapeException, DataDependentOutputException):
+        raise
+    except Exception as error:  # the subject's own: it refuses these inputs
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise BadInput(
+            f"{_name(call)} raised {type(error).__name__} with inputs {_shapes(inputs)}: {reason}"
+        ) from error
     if not backward:
         return
     roots = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
@@ -102,6 +110,11 @@ def _run(
     gradients = [torch.ones_like(t) for t in roots]
     with counting:
         torch.autograd.backward(roots, gradients)
+
+
+def _shapes(inputs: Sequence[Any]) -> str:
+    leaves = [leaf for leaf in tree_leaves(list(inputs)) if isinstance(leaf, torch.Tensor)]
+    return ", ".join("x".join(map(str, leaf.shape)) or "scalar" for leaf in leaves) or "none"
 
 
 def _fake_mode(subject: Any, inputs: Sequence[Any]) -> FakeTensorMode | None:

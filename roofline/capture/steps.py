@@ -53,7 +53,8 @@ def disturbed(steps: Sequence[Step]) -> str | None:
     """A sentence when other programs held the processors for long; None when not, or not known."""
     measured = [s for s in steps if not s.warmup and s.waited_ns is not None]
     whole = sum(step.duration_ns for step in measured)
-    waited = sum(step.waited_ns or 0 for step in measured)
+    # Waiting outside of the step's own time (before its first operator) is not the step's.
+    waited = sum(min(step.waited_ns or 0, step.duration_ns) for step in measured)
     if not whole or waited < _DISTURBED * whole:
         return None
     return (

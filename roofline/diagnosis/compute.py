@@ -11,6 +11,7 @@ from roofline.units import show, show_share
 
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
 PADDED = 2.0  # assumed: executed over useful flop from which padding is worth a line
+SMALL = 10.0  # assumed: work of fewer starts than this is a matter of overhead, not of the operator
 WORTH = 0.05  # share of a step that must be lost before it is said
 
 
@@ -35,6 +36,9 @@ def _far(item: Item, program: Program) -> bool:
     """
     fraction, lost_s = item.roof_fraction, item.lost_s
     if fraction is None or lost_s is None or item.too_short or fraction >= FAR:
+        return False
+    # On a device starts hide behind kernels; on the host they are part of the operator's time.
+    if program.roof.kind == "cpu" and (item.roof_s or 0.0) < SMALL * (item.overhead_s or 0.0):
         return False
     explained_s = (
         (item.overhead_s or 0.0) + (faults_s(item, program) or 0.0) + (reread_s(item) or 0.0)
@@ -91,12 +95,13 @@ def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -
     roof_s = sum(item.roof_s or 0.0 for item in items)
     measured_s = sum(item.measured_s or 0.0 for item in items)
     first, steps = items[0], items[0].steps
-    what = f"({first.shapes})" if len(items) == 1 else f"in {len(items)} sizes"
+    what = f" in {len(items)} sizes" if len(items) > 1 else f" ({first.shapes})"
+    what = what if len(items) > 1 or first.shapes else ""
     return Finding(
         code="RF201",
         item=name,
         claim=(
-            f"{name} {what} reaches {show_share(roof_s / measured_s)} of its nearest roof, "
+            f"{name}{what} reaches {show_share(roof_s / measured_s)} of its nearest roof, "
             f"{resource}, and nothing that is counted explains the rest"
         ),
         evidence=(
@@ -117,7 +122,7 @@ def _reached(item: Item) -> str:
     unit = f"{bound.demanded.unit}/s"
     ceiling = bound.ceiling
     return (
-        f"{item.shapes}: {show(bound.amount / (item.measured_s or 1.0), unit)} of "
+        f"{item.shapes or item.name}: {show(bound.amount / (item.measured_s or 1.0), unit)} of "
         f"{show(ceiling.rate, unit)} ({ceiling.provenance.basis}"
         f"{f', {ceiling.variant}' if str(ceiling.variant) else ''})"
     )

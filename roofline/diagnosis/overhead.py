@@ -122,15 +122,23 @@ def _between(program: Program, gap_s: float, call_s: float) -> Finding:
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step",
             f"{show(gap_s, 's')} before each of {whole.calls:.0f} calls; starting one takes "
             f"{show(call_s, 's') if call_s else 'far less on any machine'}",
+            *_compiling(program),
             _work(program),
         ),
         next_step=(
+            f"{'set compiling apart (more steps, --warmup), then ' if _compiling(program) else ''}"
             "profile the Python between the calls: data loading, building of modules, printing, "
             "waiting, or the freeing of large results"
         ),
         saves_s=idle_s,
         wrong_if="a Python profiler finds nothing between the operators",
     )
+
+
+def _compiling(program: Program) -> tuple[str, ...]:
+    """What the recorder noted of compilation, which runs between operators."""
+    warnings = program.recorder.warnings if program.recorder else ()
+    return tuple(text for text in warnings if "torch.compile" in text)
 
 
 def _work(program: Program) -> str:

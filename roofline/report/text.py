@@ -31,6 +31,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     from rich.text import Text
 
     yield Text(_coverage(document))
+    for warning in (document["recorder"] or {}).get("warnings", ()):
+        yield Text(f"doubt about the recording: {warning}")
     yield Text("")
     for sentence in document["answer"]:
         yield Text(sentence)
@@ -42,8 +44,6 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     if note := _notes(document, rows):
         yield Text(note, style="dim")
     yield from _findings(document["findings"], findings)
-    for warning in (document["recorder"] or {}).get("warnings", ()):
-        yield Text(f"doubt about the recording: {warning}")
     for gap in document["gaps"]:
         yield Text(f"not in this run: {gap['name']}: {gap['what']}")
 

@@ -237,3 +237,8 @@ def test_scaled_fp8_is_counted_against_its_own_pipe():
     )  # fmt: skip
     demand = {r.name: n for r, n in counted.algorithmic.demand().items()}
     assert demand["tensor-fp8"] == 2 * 64**3 == 524_288
+
+
+def test_what_a_module_refuses_is_one_sentence():
+    with pytest.raises(BadInput, match=r"Conv2d raised \w+ with inputs 2x5x8x8: .*channels"):
+        rl.account(torch.nn.Conv2d(3, 8, 3), torch.randn(2, 5, 8, 8))

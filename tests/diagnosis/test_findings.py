@@ -361,3 +361,12 @@ def test_a_ceiling_of_fewer_threads_is_no_roof_to_be_above():
 
     assert "RF001" not in codes(read(Script().add(MM, 10_000).end_step().run(on=toy, threads=2)))
     assert "RF001" in codes(read(Script().add(MM, 10_000).end_step().run(on=toy, threads=1)))
+
+
+def test_work_of_a_few_starts_is_overhead_and_not_a_slow_operator():
+    """relu on 4 kB: 80 ns of work in 100 us; starting it takes 1 us."""
+    small = call("aten::relu", tensor(1000), out=tensor(1000))
+    script = Script()
+    for _ in range(100):
+        script.add(small, 100)
+    assert "RF201" not in codes(read(script.end_step().run()))
