@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-# fp32 products in tf32; fp16 and fp8 products with sums kept in fp16.  Other types: no difference.
-Math = Literal["ieee", "tf32", "acc16"]
+# fp32 products in tf32, bf16 or fp16; fp16 and fp8 products with sums kept in fp16.  Of other types
+# it makes no difference.
+Math = Literal["ieee", "tf32", "bf16", "fp16", "acc16"]
 
 # Bytes per element of every element type that is named anywhere in the library.
 DTYPE_BYTES: dict[str, float] = {

@@ -29,6 +29,8 @@ _MATMUL = {
 # What products of these types run on when `math` is not "ieee"; other types are not concerned.
 _FASTER = {
     "tf32": {"fp32": TENSOR_TF32},
+    "bf16": {"fp32": TENSOR_BF16},
+    "fp16": {"fp32": TENSOR_FP16},
     "acc16": {
         "fp16": TENSOR_FP16_ACC16, "fp8_e4m3": TENSOR_FP8_ACC16, "fp8_e5m2": TENSOR_FP8_ACC16,
     },
@@ -67,7 +69,8 @@ def nbytes(elements: int, dtype: str) -> int:
 def matmul_pipe(dtype: str, math: Math = "ieee") -> Resource:
     """The pipe that multiplies matrices of `dtype`.
 
-    fp32 uses tf32, and fp16 and fp8 keep their sums in fp16, only where `math` says so.
+    fp32 uses tf32, bf16 or fp16, and fp16 and fp8 keep their sums in fp16, only where `math` says
+    so.
 
     >>> matmul_pipe("fp16").name, matmul_pipe("fp16", "acc16").name
     ('tensor-fp16', 'tensor-fp16-acc16')

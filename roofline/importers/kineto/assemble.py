@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.importers.kineto import rows as row
 from roofline.importers.kineto.columns import COPY, LAUNCH, NONE, Columns
-from roofline.importers.kineto.join import ON_DEVICE, TF32, Joined
+from roofline.importers.kineto.join import ON_DEVICE, Joined, math
 from roofline.importers.kineto.nesting import Nested
 from roofline.importers.kineto.rows import Words, table
 from roofline.importers.kineto.signatures import Signatures
@@ -63,14 +63,12 @@ class Assembly:
 
         did = octets(self.joined.did).take(rows)
         key = arrow(self.columns.spans.key).take(rows).cast(pa.int64())
-        fast = pc.bit_wise_and(did, pa.scalar(TF32, pa.int8())).cast(pa.bool_())
         steps = pc.equal(octets(self.nested.phase).take(rows), row.OPTIMIZER)
-        code = pc.add(pc.multiply(key, 4), pc.add(_number(fast, 2), _number(steps, 1)))
+        flags = pc.multiply(did.cast(pa.int64()), 2)
+        code = pc.add(pc.multiply(key, 256), pc.add(flags, _number(steps, 1)))
 
         def of(value: int) -> int:
-            return self.signatures.of_call(
-                value >> 2, "tf32" if value & 2 else "ieee", value & 1 == 1
-            )
+            return self.signatures.of_call(value >> 8, math(value >> 1 & 127), value & 1 == 1)
 
         signature = _each(code, of)
         kind = _number(pa.array([False] * len(rows), pa.bool_()), row.RANGE)

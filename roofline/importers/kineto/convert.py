@@ -66,6 +66,7 @@ def convert(columns: Columns) -> Converted:
         warnings=(
             *warnings,
             *notes.of_times(doubt),
+            *notes.of_math(len(signatures.reduced)),
             *notes.of_content(columns, joined, signatures.unreadable, signatures.listed),
         ),
         how=division.how,

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from roofline.call import Math
 from roofline.importers.kineto import copies, names
 from roofline.importers.kineto.columns import COPY, NONE, Columns
 from roofline.importers.kineto.launched import Launched
@@ -17,9 +18,14 @@ from roofline.importers.kineto.times import arrow, integers, known
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ON_DEVICE, OVER_LINK, TF32 = 1, 2, 4
-# Kernels that multiply fp32 matrices on the tensor pipes say so in their names.
+ON_DEVICE, OVER_LINK, TF32, BF16, FP16 = 1, 2, 4, 8, 16
+# Kernels that multiply fp32 matrices on the tensor pipes say so in their names.  Those that make up
+# fp32 of several bf16 products (bf16x9) do other work than the formula, and are none of them.
 _TF32 = re.compile(r"tf32|tensorop_s1688|[_s]1688gemm")
+_WORDS: dict[int, Math] = {FP16: "fp16", BF16: "bf16", TF32: "tf32"}
+_PRODUCT = re.compile(r"gemm|xmma|cutlass|fprop|dgrad|wgrad")
+_BF16 = re.compile(r"(?<![a-z0-9])bf16(?![a-z0-9])|bf16bf16")
+_FP16 = re.compile(r"(?<![a-z0-9])fp?16(?![a-z0-9])|f16f16|(?<![a-z0-9])h(?:884|1688|16816)gemm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Joined:
     in_graph: "pa.Array"  # whether the launch is that of a captured graph
     over_link: "pa.Array"  # whether it is a copy from or to the host
     matched: bool  # some launch is known
-    did: bytearray  # per span: ON_DEVICE, OVER_LINK, TF32 for what a counted operator caused
+    did: bytearray  # per span: the flags of this file for what a counted operator caused
     doubtful: int  # activities whose launch stands in several processes, nobody knows which
 
 
@@ -49,11 +55,28 @@ def join(columns: Columns, nested: Nested, found: Launched) -> Joined:
     key = arrow(activities.key)
     hosts = pa.array([copies.meets_host(k[0]) for k in columns.kernels.values()], pa.bool_())
     over_link = pc.and_(pc.equal(arrow(activities.kind), COPY), hosts.take(key))
-    fast = pa.array([_TF32.search(k[0]) is not None for k in columns.kernels.values()], pa.bool_())
-    did = pc.if_else(over_link, OVER_LINK, pc.if_else(fast.take(key), ON_DEVICE | TF32, ON_DEVICE))
+    ways = pa.array([ON_DEVICE | _way(k[0]) for k in columns.kernels.values()], pa.int64())
+    did = pc.if_else(over_link, OVER_LINK, ways.take(key))
     matched = launch.null_count < len(launch)
     flags = _spread(len(spans), owner, did)
     return Joined(launch, owner, in_graph, over_link, matched, flags, found.doubtful)
+
+
+def math(flags: int) -> Math:
+    """How an operator with these flags multiplied its matrices, were they fp32."""
+    for flag, word in _WORDS.items():
+        if flags & flag:
+            return word
+    return "ieee"
+
+
+def _way(kernel: str) -> int:
+    """The type in which a kernel multiplies, as its name says; 0 when it does not."""
+    if _PRODUCT.search(kernel):
+        for flag, said in ((BF16, _BF16), (FP16, _FP16)):
+            if said.search(kernel):
+                return flag
+    return TF32 if _TF32.search(kernel) else 0
 
 
 def _spread(count: int, owner: "pa.Array", did: "pa.Array") -> bytearray:

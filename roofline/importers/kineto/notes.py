@@ -46,6 +46,15 @@ def of_times(doubt: Doubt) -> Iterator[str]:
         )
 
 
+def of_math(reduced: int) -> Iterator[str]:
+    """Kernels whose names contradict the types of their operators."""
+    if reduced:
+        yield (
+            f"{_count(reduced, 'distinct call')} of fp32 ran kernels that by their names multiply "
+            "bf16 or fp16: products are placed on that pipe, bytes are counted as fp32"
+        )
+
+
 def of_content(
     columns: Columns, joined: Joined, unreadable: dict[str, list[str]], listed: int
 ) -> Iterator[str]:

@@ -27,6 +27,7 @@ class Signatures:
     def __init__(self, columns: Columns, device: Device):
         self.made: list[Signature] = []
         self.listed = 0  # distinct calls with a list of tensors, whose types were looked up
+        self.reduced: set[int] = set()  # calls of fp32 whose kernel multiplies a shorter type
         self.unreadable: dict[str, list[str]] = {}  # why -> operators that cannot be described
         self._calls = columns.calls.values()
         self._kernels = columns.kernels.values()
@@ -39,6 +40,11 @@ class Signatures:
     def of_call(self, key: int, math: Math = "ieee", optimizer: bool = False) -> int:
         """The signature of an operator call, perhaps one that an optimizer made."""
         square = optimizer and self._calls[key][0] in SQUARES
+        if math in ("bf16", "fp16"):
+            if b'"float"' in self._calls[key][2]:
+                self.reduced.add(key)
+            else:
+                math = "ieee"  # the type of the operands themselves
         return self._number(("call", key, math, square), lambda: self._call(key, math, square))
 
     def of_kernel(self, key: int, in_graph: bool) -> int:

@@ -286,3 +286,42 @@ def test_autograd_numbers_of_two_processes(tmp_path):
     phases = {item.name: item.phase for item in read(imported(trace, tmp_path)).by("call")}
 
     assert (phases["aten::mm"], phases["aten::relu"]) == ("other", "forward")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pipe"),
+    [
+        ("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_tn", "tensor-bf16"),
+        ("sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32", "tensor-bf16"),
+        ("cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_nn_align8", "tensor-bf16"),
+        ("ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_nn", "tensor-fp16"),
+        ("turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_tn", "tensor-fp16"),
+        ("sm90_xmma_gemm_f16f16_f16f32_f32_nn_n_tilesize64x128x64", "tensor-fp16"),
+        ("ampere_h16816gemm_128x64_ldg8_stages_64x3_nn", "tensor-fp16"),
+        ("ampere_sgemm_128x64_nn", "vector-fp32"),
+        ("void gemm_bf16x9_emulated<float>", "vector-fp32"),
+        ("void at::native::cast_kernel<bf16>", "vector-fp32"),
+    ],
+)
+def test_a_product_of_fp32_is_placed_on_the_pipe_its_kernel_names(tmp_path, kernel, pipe):
+    """And the trace contradicting itself is said."""
+    trace = Trace()
+    trace.op("aten::mm", 0, 5, ((64, 32), "fp32"), ((32, 16), "fp32"))
+    trace.kernel(kernel, 10, 7, launch=1)
+    run = imported(trace, tmp_path)
+    (item,) = read(run).by("call")
+
+    assert item.ledger.demand()[resource(pipe)] == 2 * 64 * 32 * 16
+    assert any("by their names multiply" in w for w in run.recorder.warnings) == (
+        pipe != "vector-fp32"
+    )
+
+
+def test_a_product_of_bf16_is_the_same_call_whatever_its_kernel_is_called(tmp_path):
+    trace = Trace()
+    for at, kernel in enumerate(("ampere_bf16_s16816gemm_bf16_128x64", "nvjet_tst_128x64")):
+        trace.op("aten::mm", 100 * at, 5, ((64, 32), "bf16"), ((32, 16), "bf16"))
+        trace.kernel(kernel, 100 * at + 10, 7, launch=100 * at + 1)
+    (item,) = read(imported(trace, tmp_path)).by("call")
+
+    assert (item.calls, item.ledger.demand()[resource("tensor-bf16")]) == (2, 2 * 65536)
