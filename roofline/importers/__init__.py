@@ -23,6 +23,7 @@ from roofline.importers import (
 )
 from roofline.importers.foreign import looks_like
 from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, source
+from roofline.importers.twice import refuse_twice
 from roofline.runfile import Run
 
 # The first that recognises a file reads it: the particular stand before the general.
@@ -50,6 +51,7 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
     sources = [source(Path(path), tell) for path in paths]
     if not sources:
         raise BadInput(f"no file to import; there are readers for {_named(FORMATS)}")
+    refuse_twice(sources)
     formats = [recognise(each) for each in sources]
     if len({each.name for each in formats}) > 1:
         kinds = "; ".join(f"{s.name} is a {f.title}" for s, f in zip(sources, formats, strict=True))

@@ -75,7 +75,7 @@ def test_files_that_do_not_belong_together(tmp_path):
     ):
         load([TRACE, PAGE])
     with pytest.raises(BadInput, match="each trace is a run of its own; import them one at a time"):
-        load([TRACE, TRACE])
+        load([TRACE, TRACE.with_name("decode_1.json.gz")])
 
 
 def test_gzip_members_padding_and_damage(tmp_path):
@@ -107,3 +107,25 @@ def test_the_share_that_was_read_is_told(tmp_path, packed):
     assert told == sorted(told)
     assert told[-1] == 1.0
     assert len(told) > 1
+
+
+def test_the_same_file_twice_is_refused(tmp_path):
+    """Counters of one run added to themselves would be twice its work."""
+    plain = tmp_path / "page.csv"
+    plain.write_bytes(gzip.decompress(PAGE.read_bytes()))
+    (tmp_path / "link.csv.gz").symlink_to(PAGE)
+
+    for files in ([PAGE, PAGE], [PAGE, tmp_path / "link.csv.gz"]):
+        with pytest.raises(BadInput, match=r"is given twice; its work would be counted twice$"):
+            load(files)
+    with pytest.raises(BadInput, match=r"page\.csv hold the same; their work would be counted"):
+        load([PAGE, plain])
+
+
+def test_two_files_that_begin_alike_are_two(tmp_path):
+    """They differ in their last byte, behind all that is looked at to recognise them."""
+    for name, last in (("one.csv", b"1"), ("two.csv", b"2")):
+        (tmp_path / name).write_bytes(b"\x7fELF" + bytes(HEAD) + last)
+
+    with pytest.raises(BadInput, match=r"one\.csv is a program"):
+        load([tmp_path / "one.csv", tmp_path / "two.csv"])

@@ -403,3 +403,15 @@ def test_nothing_private_comes_along(tmp_path):
     for secret in ("ann", "node17", "/home"):
         assert secret not in repr((run.recorder, run.signatures, run.gaps, run.rows()))
     assert (kept.recorder.versions["user"], kept.recorder.versions["host"]) == ("ann", "node17")
+
+
+@pytest.mark.parametrize("name", ["NVIDIA A100-PG509-200", "AMD Radeon Graphics"])
+def test_a_device_without_a_datasheet_is_named(tmp_path, name):
+    """It keeps its times; the warning says which device it is, so that one can be chosen."""
+    trace = Trace(deviceProperties=[{"id": 0, "name": name}])
+    matmul(trace, 0)
+    run = load([trace.write(tmp_path / "unknown.json")])
+
+    assert run.device is None
+    assert any(f"no ceilings for the device of the trace: no device {name!r}" in w
+               for w in run.recorder.warnings)  # fmt: skip
