@@ -49,14 +49,14 @@ def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
 
 
 def _read(signature: Signature, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """`tensors` without a last one that the ledger has no line of reading for."""
-    if signature.ledger is None or not tensors:
+    """`tensors` without a last one, such as ``out=``, that no line of the ledger reads."""
+    ledger = signature.ledger
+    if ledger is None or ledger.unaccounted or len(tensors) < 2 or signature.name.endswith("_"):
         return tensors
     last = tensors[-1].nbytes
-    lines = [e for e in signature.ledger.entries if e.access == "read" and e.amount == last]
+    lines = sum(e.access == "read" and e.amount == last for e in ledger.entries)
     given = sum(tensor.nbytes == last for tensor in tensors)
-    out = bool(lines) and len(tensors) > 1 and len(lines) == given - 1
-    return tensors[:-1] if out else tensors
+    return tensors[:-1] if lines < given else tensors
 
 
 def _written(signature: Signature) -> Iterator[int]:

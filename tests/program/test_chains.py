@@ -47,13 +47,21 @@ def test_a_result_that_is_written_again_is_not_used_later():
 
 
 def test_by_size_an_out_is_no_operand_either(tmp_path):
-    """The same loop in a trace, with another operator between so that it is no mere repetition."""
+    """A trace: exp of 4 kB, then the sum of 4 MB into an out of 4 kB, which does not read exp's."""
+    trace = Trace(deviceProperties=[])
+    row, full = ((1000,), "fp32"), ((1000, 1000), "fp32")
+    trace.op("aten::exp", 0, 10, row)
+    trace.op("aten::sum", 20, 300, full, "[0]", "False", "", row)
+
+    assert read(load([trace.write(tmp_path / "out.json")])).chains == ()
+
+
+def test_by_size_the_last_operand_is_still_read(tmp_path):
+    """exp of 4 MB, then what it is taken from, a column of 4 kB: 4 MB in, 4 MB out."""
     trace = Trace(deviceProperties=[])
     full = ((1000, 1000), "fp32")
-    trace.op("aten::add", 0, 100, full, ((1000, 1), "fp32"), "2", ((1000, 1000), "fp32"))
-    trace.op("aten::exp", 200, 100, ((500, 1000), "fp32"), ((500, 1000), "fp32"))
-    trace.op("aten::exp", 400, 100, ((500, 1000), "fp32"), ((500, 1000), "fp32"))
-    (chain,) = read(load([trace.write(tmp_path / "out.json")])).chains
+    trace.op("aten::exp", 0, 900, full)
+    trace.op("aten::sub", 1000, 1300, ((1000, 1), "fp32"), full, "1")
+    (chain,) = read(load([trace.write(tmp_path / "read.json")])).chains
 
-    assert chain.names == ("aten::exp", "aten::exp")  # the second may read what the first wrote
-    assert chain.least == 4_000_000  # 2 MB in and 2 MB out
+    assert chain.least == 8_000_000 + 4_000
