@@ -51,8 +51,10 @@ def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet:
     if output is not None and not output.absolute().parent.is_dir():
         raise BadInput(f"cannot write {output}: no folder {output.absolute().parent}")
     from roofline.bench.cpu import Stopped
-    from roofline.devices.kept import keep
+    from roofline.devices.kept import keep, ready
 
+    if output is None:  # with a file of its own the measurement is not lost
+        ready()
     measured: list[Device] = []
     stopped = False
     for name, measure in _measures(device):

@@ -136,6 +136,6 @@ def _finish(
         with redirect_stdout(answer):
             print_run(run, as_json=as_json)
     if not quiet:
-        for warning in run.recorder.warnings:
+        for warning in run.recorder.warnings if as_json else ():  # the text has them on top
             print(f"roofline: {warning}", file=sys.stderr)
         print(f"roofline: wrote {target.name}", file=sys.stderr)

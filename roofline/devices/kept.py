@@ -33,6 +33,17 @@ def home() -> Path:
     return (Path(data) if data else Path.home() / ".local" / "share") / "roofline"
 
 
+def ready() -> None:
+    """Refuse, before a minute of measuring, a place where nothing could be kept afterwards."""
+    folder = home() / "ceilings"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        raise BadInput(f"cannot keep ceilings in {folder}: {error.strerror or error}") from None
+
+
 def keep(device: Device) -> Path:
     """Write `device` with its ceilings as a new file, whole or not at all, and return its path.
 

@@ -35,7 +35,7 @@ def render(document: Document) -> str:
         program=escape(program),
         device=escape(_device(document)),
         answer="".join(f"<p>{escape(sentence)}</p>" for sentence in document["answer"]),
-        coverage=_coverage(document["coverage"]),
+        coverage=_coverage(document),
         style=style,
         style_hash=_digest(style),
         script=script,
@@ -82,12 +82,15 @@ def _device(document: Document) -> str:
     return ", ".join(str(part) for part in said if part)
 
 
-def _coverage(coverage: float | None) -> str:
+def _coverage(document: Document) -> str:
+    """What the times cover, and what the recorder itself doubts of them."""
+    coverage, recorder = document["coverage"], document["recorder"] or {}
+    doubts = "".join(f" Doubt: {escape(text)}." for text in recorder.get("warnings", ()))
     if coverage is None:
-        return "Coverage unknown: no times were measured."
+        return f"Coverage unknown: no times were measured.{doubts}"
     return (
         f"<strong>Coverage {coverage:.1%}</strong> of operator time has a complete count of its "
-        "arithmetic and bytes."
+        f"arithmetic and bytes.{doubts}"
     )
 
 

@@ -58,6 +58,7 @@ DEVICE = Device(
 @pytest.fixture(autouse=True)
 def toy(monkeypatch, tmp_path):
     """A measurement that takes no time, and a home that is nobody's."""
+    monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path / "home"))
     asked: list[bool] = []
 

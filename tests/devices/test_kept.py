@@ -201,3 +201,13 @@ def test_an_interrupted_measurement_does_not_hide_a_whole_one_and_is_better_than
     kept.keep(measured())
     kept.keep(partial)
     assert kept.newest(partial.id) == measured()
+
+
+def test_a_place_where_nothing_can_be_kept_is_refused_beforehand(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path / "file" / "home"))
+    with pytest.raises(BadInput, match=r"cannot keep ceilings in .*file.*: Not a directory"):
+        kept.ready()
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path / "fine"))
+    kept.ready()
+    assert list((tmp_path / "fine" / "ceilings").iterdir()) == []
