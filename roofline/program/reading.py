@@ -28,7 +28,7 @@ class Totals:
     busy_s: float | None
     gap_s: float | None  # wall time in which no operator ran
     roof_s: float | None  # the parts' roof times, one after the other
-    loose_roof_s: float | None  # the summed ledger's
+    loose_roof_s: float | None  # the most that one resource needs for all parts
     lost_s: float | None  # step_s - roof_s
     overhead_s: float | None  # dispatch or launch of every call at its ceiling
     bookkeeping_s: float | None
