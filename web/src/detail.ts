@@ -17,7 +17,7 @@ export function detail(item: Item): Node[] {
       ["attainable", item.attainable_flop_per_s === null ? null : show(item.attainable_flop_per_s, "flop/s")],
       ["overhead", item.overhead_s === null ? null : `${show(item.overhead_s, "s")} of the measured time`],
       ["samples", spread(item)],
-      ["share of the step", item.share === null ? null : percent(item.share)],
+      ["share of operator time", item.share === null ? null : percent(item.share)],
       ["excess traffic", excess(item)],
       ["page faults", item.page_faults == null ? null : calls(item.page_faults)],
       ["not accounted for", item.unaccounted.join(", ")],
