@@ -181,7 +181,7 @@ def test_the_accumulator_is_part_of_the_pipe(dtype, math, pipe):
         ("gemm", {"m": "1"}, BadInput, "gemm needs n, k; its parameters are m: int, n: int"),
         ("gemm", {"m": "x", "n": "1", "k": "1"}, BadInput, "gemm: m='x' is not a whole number"),
         ("gemm", {"m": "1", "n": "1", "k": "1", "dtype": "fp7"}, BadInput, "gemm: dtype='fp7' is not one of fp64, fp32"),
-        ("gemm", {"m": "1", "n": "1", "k": "1", "math": "no"}, BadInput, "gemm: math='no' is not one of ieee, tf32, acc16"),
+        ("gemm", {"m": "1", "n": "1", "k": "1", "math": "no"}, BadInput, "gemm: math='no' is not one of ieee, tf32, bf16, fp16, acc16"),
         ("gemm", {"m": "1", "n": "1", "k": "1", "bias": "x"}, BadInput, "gemm: bias='x' is not true or false"),
         ("gemm", {"m": "0", "n": "1", "k": "-2"}, BadInput, "gemm needs sizes of at least 1; got m=0, k=-2"),
         ("softmax", {"rows": "0", "cols": "1"}, BadInput, "softmax needs rows and cols of at least 1"),
