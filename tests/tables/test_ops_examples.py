@@ -21,7 +21,7 @@ from roofline.errors import BadInput, NotFound
 from roofline.placement import place
 from roofline.provenance import Basis, Provenance
 
-MATH = "ieee|tf32|acc16"
+MATH = "ieee|tf32|bf16|fp16|acc16"
 STATED = Provenance(basis=Basis.STATED, source="a round number", as_of=date(2026, 1, 1))
 N = 4096
 
