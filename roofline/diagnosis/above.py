@@ -13,6 +13,10 @@ from roofline.placement import ABOVE
 from roofline.program import Item, Program
 from roofline.units import show, show_binary, show_share
 
+# A CPU's copy is rated by the 8 B of an element that the program names; storing to new lines also
+# reads them (write-allocate), 12 B in all.  What is updated in place has no such lines.
+ALLOCATED = 12 / 8
+IN_PLACE = 0.75  # of its bytes, that an update in place touches at most: each goes both ways
 FORMULAS = frozenset({"gemm", "bmm", "linear", "conv2d"})  # products that `roofline op` states
 
 
@@ -36,7 +40,17 @@ def _above(item: Item, program: Program) -> bool:
         fraction *= ceiling.rate / (program.roof.highest(ceiling.resource) or ceiling.rate)
     if _fewer_threads(item, program):
         return False
+    if program.roof.kind == "cpu" and _in_place(item):
+        fraction /= ALLOCATED
     return fraction > ABOVE and not _within_interval(item) and not _within_bounds(item)
+
+
+def _in_place(item: Item) -> bool:
+    """Whether its bytes go out to where they came from, with nothing new to write to."""
+    bound, ledger = item.binding, item.ledger
+    if bound is None or not bound.demanded.is_boundary or ledger is None or not ledger.footprint:
+        return False
+    return ledger.footprint * item.calls <= IN_PLACE * bound.amount
 
 
 def _fewer_threads(item: Item, program: Program) -> bool:
