@@ -6,7 +6,7 @@ another pipe or a lighter algorithm for flop, the clock for anything.
 
 from collections.abc import Iterator, Sequence
 
-from roofline.device import DRAM, TENSOR_TF32, VECTOR_FP32
+from roofline.device import DRAM, SFU, TENSOR_TF32, VECTOR_FP32
 from roofline.diagnosis.precision import PRODUCTS
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
@@ -38,6 +38,9 @@ def _above(item: Item, program: Program) -> bool:
     ceiling = item.binding.ceiling
     if ceiling.resource.is_pipe:  # better than the library's best is no contradiction
         fraction *= ceiling.rate / (program.roof.highest(ceiling.resource) or ceiling.rate)
+    # A CPU's special functions are rated by exp alone; a root is an instruction and may be faster.
+    if program.roof.kind == "cpu" and ceiling.resource == SFU:
+        return False
     if _fewer_threads(item, program):
         return False
     if program.roof.kind == "cpu" and _in_place(item):

@@ -86,3 +86,13 @@ def test_an_update_in_place_has_no_lines_to_allocate():
     assert "RF001" not in codes(update, 600)
     assert "RF001" in codes(update, 400)  # 20 GB/s: more than that explains
     assert "RF001" in codes(copy, 600)
+
+
+def test_a_root_may_be_faster_than_exp_which_rates_special_functions_on_a_cpu():
+    """90,000 roots at 10 G/s: 9 us; their 720 kB fit the L2, 7.2 us at 100 GB/s; done in 7.5 us."""
+    x = tensor(300, 300)
+    roots = call("aten::sqrt", x, out=x)
+    program = read(Script().add(roots, 7.5).end_step().run())
+
+    assert program.by("call")[0].binding.demanded.name == "sfu"
+    assert "RF001" not in [f.code for f in diagnose(program)]
