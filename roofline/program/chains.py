@@ -5,6 +5,7 @@ normalisations, copies), where every call reads something that an earlier one of
 Free calls (views) do not break it; everything else does, what is unaccounted included.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["NEAR", "Chain", "chains"]
+
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)")  # of a layer: h.0.mlp and h.1.mlp are h.*.mlp
 
 _BATCH = 65_536  # events that are looked at together
 
@@ -59,8 +62,10 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
             links = known[pattern] = _linked(calls, placed, recorded)
         phase, module = calls[0].phase, calls[0].module
         for start, end in _joined(links):
-            key = (tuple(link.signature for link in links[start:end]), phase, module)
+            key = (tuple(link.signature for link in links[start:end]), phase)
             alike = found.setdefault(key, Alike(links[start:end], module=module, phase=phase))
+            if module != alike.module:
+                alike.module = _NUMBER.sub("*", module)
             alike.add([call.time_ns for call in calls[start:end]])
     made = [build(placed, alike, last_read if recorded else None) for alike in found.values()]
     return tuple(sorted(made, key=lambda c: (c.moved - c.least) * c.count, reverse=True))

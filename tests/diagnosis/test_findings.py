@@ -178,6 +178,20 @@ def test_without_storages_data_is_followed_by_size():
     assert "data was followed by size: the recording names no memory" in finding.evidence
 
 
+def test_equal_chains_of_several_layers_are_one_finding():
+    script = Script()
+    for layer in range(3):
+        a, b = 100 + 10 * layer, 101 + 10 * layer
+        where = f"Model.layers.{layer}.norm"
+        script.add(RELU, 900, reads=(a,), writes=(b,), module=where)
+        script.add(RELU, 900, reads=(b,), writes=(b + 1,), module=where)
+        script.add(MM, 20_500, reads=(b + 1, b + 1), writes=(b + 2,))
+    finding = only(read(script.end_step().run()), "RF101")
+
+    assert "2 operators in Model.layers.*.norm pass 4.0 times" in finding.claim
+    assert "3 times a step" in finding.evidence[0]
+
+
 def test_repetitions_followed_by_size_are_told_apart():
     script = Script()
     for _ in range(3):
