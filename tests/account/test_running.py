@@ -8,6 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 nn, functional = torch.nn, torch.nn.functional
 
+from torch import library  # noqa: E402
+
 import roofline as rl  # noqa: E402
 from roofline.errors import BadInput  # noqa: E402
 from tests.account.programs import Block, Language, Pictures  # noqa: E402
@@ -141,7 +143,7 @@ print(any("compiled" in text for text in rl.account(compiled, x).conventions))
 
 
 def test_an_operator_nobody_knows_is_named_and_not_nothing():
-    @torch.library.custom_op("roofline_tests::mystery", mutates_args=())
+    @library.custom_op("roofline_tests::mystery", mutates_args=())
     def mystery(x: torch.Tensor) -> torch.Tensor:
         return x.clone()
 

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 import torch
-from torch import nn
+from torch import library, nn
 from torch.nn import functional
 
 from roofline.call import Tensor
@@ -189,7 +189,7 @@ def test_data_can_be_followed_from_one_event_to_the_next():
 
 
 def test_an_unknown_operator_is_named_unaccounted_and_its_parts_are_not_counted_again():
-    @torch.library.custom_op("roofline_test::twice", mutates_args=())
+    @library.custom_op("roofline_test::twice", mutates_args=())
     def twice(x: torch.Tensor) -> torch.Tensor:
         return x.exp() + x
 
