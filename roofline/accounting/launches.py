@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from roofline import ops
 from roofline.call import Argument, Call, Tensor
-from roofline.capture.imports import WhenImported
+from roofline.capture.patches import Patches
 from roofline.capture.signature import dtype, scalar
 from roofline.work import Ledger
 
@@ -53,24 +53,18 @@ class Launches:
     def __init__(self, seen: Callable[[Call], None]):
         self._seen = seen
         self._tuning = False
-        self._undo: list[Callable[[], None]] = []
-        self._watchers = [
-            WhenImported("triton.runtime.jit", self._watch_runs),
-            WhenImported("triton.runtime.autotuner", self._watch_tuning),
-        ]
+        self._patches = Patches({
+            "triton.runtime.jit": self._watch_runs,
+            "triton.runtime.autotuner": self._watch_tuning,
+        })  # fmt: skip
 
     def install(self) -> None:
         """Begin to watch; costs nothing until Triton is imported."""
-        for watcher in self._watchers:
-            watcher.start()
+        self._patches.install()
 
     def remove(self) -> None:
         """Put things back as they were."""
-        for watcher in self._watchers:
-            watcher.stop()
-        for undo in reversed(self._undo):
-            undo()
-        self._undo.clear()
+        self._patches.remove()
 
     def _watch_runs(self, module: ModuleType) -> None:
         original, launches = module.JITFunction.run, self
@@ -82,7 +76,7 @@ class Launches:
                 return None
             return original(kernel, *args, grid=grid, warmup=warmup, **kwargs)
 
-        self._replace(module.JITFunction, "run", original, run)
+        self._patches.replace(module.JITFunction, "run", run)
 
     def _watch_tuning(self, module: ModuleType) -> None:
         """Trials of an autotuner are no work of the program; without data the first will do."""
@@ -97,11 +91,7 @@ class Launches:
             finally:
                 launches._tuning = before
 
-        self._replace(module.Autotuner, "_bench", original, _bench)
-
-    def _replace(self, owner: Any, attribute: str, old: Any, new: Any) -> None:
-        setattr(owner, attribute, new)
-        self._undo.append(lambda: setattr(owner, attribute, old))
+        self._patches.replace(module.Autotuner, "_bench", _bench)
 
 
 def describe(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any], grid: Any) -> Call:

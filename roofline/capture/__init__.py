@@ -17,6 +17,7 @@ calibrate   what the recorder itself costs
 recording   all of these together, started and stopped
 script      runs a Python file as `python FILE ARGS` would
 imports     tells when a module is imported
+patches     changes to such modules, undone together
 frames      keeps torch.compile from compiling the recorder
 
 Only this file may be imported without PyTorch: the others import it when they are.

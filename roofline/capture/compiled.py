@@ -18,9 +18,9 @@ import torch
 from roofline.capture.book import Book
 from roofline.capture.columns import REGION
 from roofline.capture.graph import Graph
-from roofline.capture.imports import WhenImported
 from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
+from roofline.capture.patches import Patches
 from roofline.capture.signature import tensors
 from roofline.runfile import Gap, Signature
 
@@ -41,7 +41,6 @@ class Regions:
         self._mode = mode
         self._modules = modules
         self._book = book
-        self._undo: list[Callable[[], None]] = []
         self._function = "a function"  # whose graph is being compiled
         self._graphs = 0
         self._taken_apart = 0  # graphs that went through AOTAutograd
@@ -50,24 +49,19 @@ class Regions:
         self._unseen = 0
         self._unseen_ns = 0
         self.compiling_ns = 0
-        self._watchers = [
-            WhenImported("torch._dynamo.output_graph", self._watch_dynamo),
-            WhenImported("torch._dynamo.backends.common", self._watch_aot),
-            WhenImported("torch._inductor.output_code", self._watch_inductor),
-        ]
+        self._patches = Patches({
+            "torch._dynamo.output_graph": self._watch_dynamo,
+            "torch._dynamo.backends.common": self._watch_aot,
+            "torch._inductor.output_code": self._watch_inductor,
+        })  # fmt: skip
 
     def install(self) -> None:
         """Begin to watch; costs nothing until torch.compile is used."""
-        for watcher in self._watchers:
-            watcher.start()
+        self._patches.install()
 
     def remove(self) -> None:
         """Put things back as they were; code compiled meanwhile runs on unrecorded."""
-        for watcher in self._watchers:
-            watcher.stop()
-        for undo in reversed(self._undo):
-            undo()
-        self._undo.clear()
+        self._patches.remove()
 
     def gaps(self) -> tuple[Gap, ...]:
         """Regions whose graph was not seen."""
@@ -114,11 +108,6 @@ class Regions:
         mode.bookkeeping += perf_counter_ns() - entered - (end - start)
         return result
 
-    def _replace(self, owner: Any, name: str, new: Any) -> None:
-        old = getattr(owner, name)
-        setattr(owner, name, new)
-        self._undo.append(lambda: setattr(owner, name, old))
-
     def _watch_dynamo(self, module: ModuleType) -> None:
         """See every graph that Dynamo hands to a backend, and what it gets back."""
         original = module.OutputGraph.call_user_compiler
@@ -139,7 +128,7 @@ class Regions:
             region = Region(self, self._name("graph"), None, lambda args: made(*args))
             return torch._dynamo.disable(lambda *args: region(list(args)))
 
-        self._replace(module.OutputGraph, "call_user_compiler", call_user_compiler)
+        self._patches.replace(module.OutputGraph, "call_user_compiler", call_user_compiler)
 
     def _watch_aot(self, module: ModuleType) -> None:
         """See the forward and the backward graph of every backend built on AOTAutograd."""
@@ -152,7 +141,7 @@ class Regions:
                     options[option] = self._compiler(options[option], pass_)
             return original(graph, inputs, **options)
 
-        self._replace(module, "aot_module_simplified", aot_module_simplified)
+        self._patches.replace(module, "aot_module_simplified", aot_module_simplified)
 
     def _compiler(self, compiler: Callable[..., Any], pass_: str) -> Callable[..., Any]:
         # A plain function where AOTAutograd may expect one that it can cache: so it does not take
@@ -190,7 +179,7 @@ class Regions:
                 region.work = lambda args: original(code, args)
             return regions.run(region, inputs)
 
-        self._replace(owner, "__call__", __call__)
+        self._patches.replace(owner, "__call__", __call__)
 
     def _name(self, pass_: str) -> str:
         return f"compiled {self._function} #{self._graphs} ({pass_})"
