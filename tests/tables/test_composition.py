@@ -93,3 +93,32 @@ def test_sigmoid_relu_sin_times_x():
     one = moved(ops.FORMULAS["elementwise"](n=4096, inputs=1, flop=6, sfu=2, dtype="fp32"))
 
     assert (four, one) == (147_456, 32_768)
+
+
+@pytest.mark.parametrize(("m", "n"), [(4, 8), (128, 4096), (1000, 1)])
+def test_naive_softmax(m, n):
+    """max, subtract, exp, sum, divide: reads 5MN + 2M, writes 3MN + 2M elements; fused 2MN."""
+    x, row = Tensor((m, n)), Tensor((m, 1))
+    five = (
+        call("amax", x, (1,), True),
+        call("sub", x, row, 1),
+        call("exp", x),
+        call("sum", x, (1,), True, None),
+        call("div", x, row),
+    )
+    read, written = (sum(one.traffic(DRAM, way) for one in five) // 4 for way in ("read", "write"))
+    fused = moved(ops.FORMULAS["softmax"](rows=m, cols=n)) // 4
+
+    assert (read, written, fused) == (5 * m * n + 2 * m, 3 * m * n + 2 * m, 2 * m * n)
+    assert (read + written) / fused == pytest.approx((8 * m * n + 4 * m) / (2 * m * n))
+
+
+@pytest.mark.parametrize(("bm", "bn", "bk"), [(128, 128, 64), (64, 256, 32), (16, 8, 16)])
+def test_tile_loop_of_a_product(bm, bn, bk):
+    """One step of a tile: 2 BM BN BK flop, (BM BK + BK BN) s bytes in, intensity 2 BM BN / ((BM + BN) s)."""
+    step = ops.FORMULAS["gemm"](m=bm, n=bn, k=bk, dtype="fp16")
+    loaded = step.traffic(DRAM, "read")
+
+    assert step.flop == 2 * bm * bn * bk
+    assert loaded == (bm * bk + bk * bn) * 2
+    assert step.flop / loaded == pytest.approx(bm * bn * 2 / ((bm + bn) * 2))
