@@ -29,7 +29,9 @@ SCHEMA = "roofline.run/1"
 _KEY = b"roofline"
 
 Phase = Literal["forward", "backward", "optimizer", "other"]
-Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range"]
+# A "replay" is a launch that a profiler of kernels ran again for its counters: it belongs to no step,
+# is no time of the program, and its parent is the kernel event that it stands for.
+Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range", "replay"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,7 @@ class Run:
     steps: tuple[Step, ...]
     gaps: tuple[Gap, ...]
     events: "pa.Table"
+    replays: Recorder | None = None  # who replayed kernels, and in which state; None: nobody did
 
     def rows(self) -> list[dict[str, Any]]:
         """The events as dictionaries, in order; keys are the fields of `Event`."""
@@ -133,6 +136,7 @@ class _Document:
     signatures: tuple[Signature, ...]
     steps: tuple[Step, ...]
     gaps: tuple[Gap, ...]
+    replays: Recorder | None = None
 
 
 def table(events: Iterable[Event]) -> "pa.Table":
@@ -171,6 +175,7 @@ def save(run: Run, path: Path) -> None:
         signatures=run.signatures,
         steps=run.steps,
         gaps=run.gaps,
+        replays=run.replays,
     )
     meta = {_KEY: msgspec.json.encode(document)}
     try:
@@ -226,6 +231,7 @@ def load(path: Path) -> Run:
         steps=document.steps,
         gaps=document.gaps,
         events=events.select(wanted.names),
+        replays=document.replays,
     )
 
 
