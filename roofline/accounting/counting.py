@@ -23,7 +23,7 @@ from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
-from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
+from roofline.capture.signature import PLAIN, Describer, Key, Opaque, multiplied, tensors
 from roofline.capture.storages import Storages
 from roofline.runfile import Phase, Signature
 from roofline.work import Ledger
@@ -218,8 +218,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         """The call as if it ran on the device that was asked for."""
         if self._device is None or call.device == self._device:
             return call
-        tf32 = self._device == "cuda" and torch.backends.cuda.matmul.allow_tf32
-        return replace(call, device=self._device, math="tf32" if tf32 else "ieee")
+        return multiplied(replace(call, device=self._device))
 
     def _now(self) -> tuple[int, int, bool]:
         """Phase, module, and whether this is done a second time for a backward pass."""

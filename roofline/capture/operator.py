@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from roofline.capture import precision
+
 # A view by behaviour whose schema does not say so.
 _UNMARKED_VIEWS = frozenset({"aten::_unsafe_view"})
 _MARKS = ("prim::", "profiler::")
@@ -23,6 +25,7 @@ class Operator:
     shape_from_data: bool  # the shape of its result is not known from its arguments' shapes
     split: bool  # only a composition of other operators here: record those instead
     ignored: bool  # asks for a property or marks a moment; no work
+    products: precision.Library | None  # whose settings say how it multiplies
     opaque: bool = False  # takes functions, not only tensors and numbers: known by name only
 
 
@@ -51,6 +54,7 @@ def describe(func: Any) -> Operator:
         shape_from_data=torch.Tag.dynamic_output_shape in func.tags,
         split=not ignored and has(func.name(), "CompositeImplicitAutograd") and not own_kernel,
         ignored=ignored,
+        products=precision.library(schema.name),
     )
 
 
@@ -65,5 +69,6 @@ def _higher_order(func: Any) -> Operator:
         shape_from_data=False,
         split=False,
         ignored=False,
+        products=None,
         opaque=True,
     )

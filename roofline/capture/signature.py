@@ -10,11 +10,13 @@ never fold, except in views, whose work is nothing.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from roofline.call import Argument, Call, Tensor
+from roofline.capture import precision
 from roofline.capture.operator import Operator
 from roofline.capture.storages import Storages
 
@@ -53,6 +55,8 @@ class Key:
         self._storages = storages
         self._offsets: list[int] = []
         self._parts: list[Any] = [id(operator.func)]
+        if operator.products is not None:
+            self._parts += precision.settings(operator.products)
         self._read(operator, args, kwargs)
         reads = self.reads
         if len(reads) > 1 and len(set(reads)) < len(reads):
@@ -161,14 +165,13 @@ class Describer:
         for tensor in made:
             self._see(tensor)
         self.devices |= {t.device.type for t in made}
-        on_device = "cuda" in self.devices
-        return Call(
+        call = Call(
             op=self.operator.name,
             args=self.args,
             outputs=tuple(self._tensor(t) for t in made),
-            device="cuda" if on_device else "cpu",
-            math="tf32" if on_device and torch.backends.cuda.matmul.allow_tf32 else "ieee",
+            device="cuda" if "cuda" in self.devices else "cpu",
         )
+        return multiplied(call)
 
     def _see(self, tensor: Any) -> None:
         storage = storage_of(tensor, self._storages)
@@ -194,6 +197,13 @@ class Describer:
         if isinstance(value, (list, tuple)):
             return tuple(self._argument(item) for item in value)  # type: ignore[misc]
         return self._size(value) if isinstance(value, torch.SymInt) else scalar(value)
+
+
+def multiplied(call: Call) -> Call:
+    """The call with the math that PyTorch is set to now."""
+    types = frozenset(tensor.dtype for tensor in call.tensors)
+    math = precision.math(call.op, call.device, types)
+    return call if math == call.math else replace(call, math=math)
 
 
 def storage_of(tensor: Any, storages: Storages) -> int:
