@@ -9,6 +9,7 @@ from typing import Literal
 
 from roofline.errors import BadInput, NotFound, near
 from roofline.provenance import Basis, Provenance
+from roofline.units import number_of
 
 Unit = Literal["flop", "op", "B", "launch"]
 
@@ -111,7 +112,7 @@ class Variant:
             raise NotFound(f"no access mix {self.access!r}; there is {', '.join(READ_SHARE)}")
 
     def __str__(self) -> str:
-        threads = self.threads and f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        threads = self.threads and number_of(self.threads, "thread")
         sustained = "sustained" if self.sustained else None
         parts = (self.access, threads, self.reach, self.way, sustained)
         return ", ".join(str(part) for part in parts if part)

@@ -101,6 +101,30 @@ def show_share(value: float) -> str:
     return "<1%" if 0 < value < 0.005 else f"{value:.0%}"
 
 
+def number_of(number: float, noun: str) -> str:
+    """Write how many there are of what `noun` names in the singular.
+
+    >>> number_of(1, "kernel"), number_of(0, "kernel"), number_of(2.5, "call")
+    ('1 kernel', '0 kernels', '2.5 calls')
+    >>> number_of(2, "launch"), number_of(3, "activity"), number_of(540713, "page fault")
+    ('2 launches', '3 activities', '540,713 page faults')
+    """
+    if number == round(number) or abs(number) >= 100:
+        whole = round(number)
+        amount = f"{whole:,}" if abs(whole) >= 10_000 else str(whole)
+    else:
+        amount = f"{number:.3g}"
+    return f"{amount} {noun if amount == '1' else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
 def show_binary(value: float) -> str:
     """Write a capacity in bytes the way caches are sold, in powers of 1024.
 

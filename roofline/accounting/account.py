@@ -7,6 +7,7 @@ from types import MappingProxyType
 from roofline.device import DRAM, Resource
 from roofline.errors import NotFound
 from roofline.runfile import Phase, Signature
+from roofline.units import number_of
 from roofline.work import Access, Count, Entry, Exactness, Ledger
 
 EACH_ALONE = (
@@ -196,7 +197,7 @@ class _Sum:
             yield Entry(
                 resource,
                 amount,
-                f"sum over {self._calls} calls",
+                f"sum over {number_of(self._calls, 'call')}",
                 access,
                 label,
                 low if ends else None,

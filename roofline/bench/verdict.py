@@ -6,6 +6,7 @@ from statistics import median
 from typing import Literal
 
 from roofline.provenance import spread
+from roofline.units import number_of
 
 ENOUGH = 10  # samples below which no shape can be told
 DRIFT = 0.03  # change from the first third to the last, over the median
@@ -40,7 +41,7 @@ def verdict(samples: Sequence[float]) -> Verdict:
     Verdict(shape='bimodal', why='bimodal: 50 % of samples near 1, 50 % near 1.2')
     """
     if len(samples) < ENOUGH:
-        return Verdict("too few", f"only {len(samples)} samples, {ENOUGH} are needed")
+        return Verdict("too few", f"only {number_of(len(samples), 'sample')}, {ENOUGH} are needed")
     return _drift(samples) or _modes(samples) or Verdict("stable")
 
 

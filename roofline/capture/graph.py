@@ -17,6 +17,7 @@ from roofline.capture.operator import describe
 from roofline.capture.signature import Describer, Opaque, dtype, tensors
 from roofline.capture.storages import Storages
 from roofline.device import DRAM, Resource
+from roofline.units import number_of
 from roofline.work import Entry, Exactness, Ledger, algorithmic, unknown
 
 CONVENTION = (
@@ -187,7 +188,7 @@ def _merged(ledgers: Iterable[Ledger], names: Mapping[str, int]) -> Iterator[Ent
         for entry in ledger.entries:
             if not entry.resource.is_boundary:
                 groups.setdefault(entry.resource, []).append(entry)
-    why = f"arithmetic of the graph's {sum(names.values())} operators"
+    why = f"arithmetic of the graph's {number_of(sum(names.values()), 'operator')}"
     for resource, entries in groups.items():
         worst = max((e.exactness for e in entries), key=list(Exactness).index)
         ends = worst is Exactness.BOUNDED

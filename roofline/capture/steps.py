@@ -7,6 +7,7 @@ import numpy as np
 
 from roofline.capture.columns import BACKWARD, Columns
 from roofline.runfile import Gap, Step
+from roofline.units import number_of
 
 OUTSIDE = -1
 _DISTURBED = 0.05  # from this share of waiting on, times are said to be too long
@@ -94,7 +95,7 @@ def _several(recorded: Recorded, ends: list[End], warmup: int) -> Cut:
         step = _step(recorded, before, end, busy[index], around[index])
         steps.append(replace(step, warmup=index < warmup))
     said = "at run.step()" if ends[0].asked else "at each Optimizer.step"
-    how = f"{len(ends)} steps, ending {said}; warm-up is the first {warmup}"
+    how = f"{number_of(len(ends), 'step')}, ending {said}; warm-up is the first {warmup}"
     return Cut(tuple(steps), of_event, how, _after(recorded.columns, of_event))
 
 

@@ -8,7 +8,7 @@ import click
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Provenance
-from roofline.units import DECIMAL, show, show_binary
+from roofline.units import DECIMAL, number_of, show, show_binary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -253,5 +253,5 @@ def _value(value: float | str, unit: str) -> str:
 
 def _age(when: datetime) -> str:
     days = (datetime.now(UTC) - when).days
-    ago = "today" if days < 1 else f"{days} day{'s' if days > 1 else ''} ago"
+    ago = "today" if days < 1 else f"{number_of(days, 'day')} ago"
     return f"{when:%Y-%m-%d %H:%M} UTC ({ago})"

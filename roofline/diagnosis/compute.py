@@ -7,7 +7,7 @@ from roofline.diagnosis.picked import picks
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.traffic import reread_s
 from roofline.program import Item, Program
-from roofline.units import show, show_share
+from roofline.units import number_of, show, show_share
 
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
 PADDED = 2.0  # assumed: executed over useful flop from which padding is worth a line
@@ -62,8 +62,8 @@ def padding(program: Program) -> Iterator[Finding]:
         code="RF202",
         item="",
         claim=(
-            f"{len(wasteful)} matrix product{'s' if len(wasteful) > 1 else ''} run up to "
-            f"{max(ratio for ratio, _ in wasteful):.0f} times the flop their shapes need: "
+            f"{number_of(len(wasteful), 'matrix product')} run{'s' if len(wasteful) == 1 else ''} "
+            f"up to {max(ratio for ratio, _ in wasteful):.0f} times the flop their shapes need: "
             "the tiles are mostly padding"
         ),
         evidence=(
@@ -106,8 +106,9 @@ def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -
         ),
         evidence=(
             *(_reached(item) for item in items[:3]),
-            *((f"and {len(items) - 3} more sizes",) if len(items) > 3 else ()),
-            f"{show(lost_s, 's')} a step in {sum(i.calls for i in items) / steps:g} calls",
+            *((f"and {number_of(len(items) - 3, 'more size')}",) if len(items) > 3 else ()),
+            f"{show(lost_s, 's')} a step in "
+            f"{number_of(sum(i.calls for i in items) / steps, 'call')}",
         ),
         next_step=_next_step(first),
         saves_s=lost_s,

@@ -7,7 +7,7 @@ from roofline.device import LAUNCH, PCIE
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 from roofline.program.host import Copy, HostCall
-from roofline.units import show
+from roofline.units import number_of, show
 
 FELT = 0.02  # share of a step from which it is said
 SHOWN = 4
@@ -34,8 +34,8 @@ def waits(program: Program) -> Iterator[Finding]:
         code="RF303",
         item="",
         claim=(
-            f"the host waits for the device {calls:g} times a step, and the device then waits for "
-            "the host to start its next kernel"
+            f"the host waits for the device {number_of(calls, 'time')} a step, and the device "
+            "then waits for the host to start its next kernel"
         ),
         evidence=(
             *(_wait(call, steps) for call in found[:SHOWN]),
@@ -58,7 +58,7 @@ def _waits(call: HostCall) -> bool:
 def _wait(call: HostCall, steps: int) -> str:
     by = call.caused_by or "the program"
     return (
-        f"{call.name} by {by}: {call.calls / steps:g} times, the host waits "
+        f"{call.name} by {by}: {number_of(call.calls / steps, 'time')}, the host waits "
         f"{show(call.seconds / steps, 's')}"
     )
 
@@ -87,7 +87,7 @@ def uploads(program: Program) -> Iterator[Finding]:
         code="RF304",
         item="",
         claim=(
-            f"{show(nbytes, 'B')} a step come from the host in {calls:g} copies: "
+            f"{show(nbytes, 'B')} a step come from the host in {number_of(calls, 'copy')}: "
             f"{show(spent_s, 's')}, {spent_s / of_s:.0%} of it"
         ),
         evidence=(
@@ -140,7 +140,10 @@ def recompiled(program: Program) -> Iterator[Finding]:
                 "own"
             ),
             evidence=(
-                *(f"graph #{number}: {len(steps)} steps" for number, steps in graphs.items()),
+                *(
+                    f"graph #{number}: {number_of(len(steps), 'step')}"
+                    for number, steps in graphs.items()
+                ),
                 *(text for text in warnings if "torch.compile" in text),
             ),
             next_step=(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.program.chains import NEAR, Chain
-from roofline.units import show
+from roofline.units import number_of, show
 from roofline.work import Count
 
 WORTH = 0.02  # assumed: a chain that could save less of a step is not worth a line
@@ -39,7 +39,7 @@ def _excess(program: Program, chain: Chain) -> Finding:
     steps = program.conditions.steps
     calls, where = len(chain.names), f" in {chain.module}" if chain.module else ""
     per_step = chain.count / steps
-    times = f", {per_step:g} times a step" if per_step != 1 else ""
+    times = f", {number_of(per_step, 'time')} a step" if per_step != 1 else ""
     return Finding(
         code="RF101",
         item=_short(chain.names),
@@ -145,12 +145,13 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
         code="RF103",
         item="",
         claim=(
-            f"{len(fresh)} operator{'s write' if len(fresh) > 1 else ' writes'} into memory just "
-            f"handed out: the system clears {show(faults * PAGE / steps, 'B')} a step for them"
+            f"{number_of(len(fresh), 'operator')} write{'s' if len(fresh) == 1 else ''} into "
+            f"memory just handed out: the system clears {show(faults * PAGE / steps, 'B')} a step"
+            " for them"
         ),
         evidence=(
             *(_faulting(item) for item in fresh[:5]),
-            f"{faults / steps:.0f} page faults of {PAGE} B a step{price}",
+            f"{number_of(round(faults / steps), 'page fault')} of {PAGE} B a step{price}",
         ),
         next_step=(
             "reuse memory: write in place or to out=, keep buffers between steps, or preload "
@@ -183,7 +184,7 @@ def _written(item: Item) -> int:
 def _faulting(item: Item) -> str:
     share = (item.page_faults or 0) * PAGE / _written(item)
     return (
-        f"{item.name}: {(item.page_faults or 0) / item.calls:.0f} faults a call, "
+        f"{item.name}: {number_of(round((item.page_faults or 0) / item.calls), 'fault')} a call, "
         f"{share:.0%} of the bytes it writes"
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from roofline.device import LAUNCH
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
-from roofline.units import show
+from roofline.units import number_of, show
 
 FASTER = 2.0  # so many times as many starts a second are worth a line
 ELSEWHERE = 20.0  # assumed: gaps this many times the cost of a start are not starting
@@ -43,7 +43,7 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
         item="",
         claim=(
             f"bound by overhead: {spent_s / step_s:.0%} of a step goes into starting "
-            f"{whole.calls:.0f} operators, not into their work"
+            f"{number_of(round(whole.calls), 'operator')}, not into their work"
         ),
         evidence=(
             f"{show(whole.gap_s or 0.0, 's')} of {show(step_s, 's')} a step no operator ran",
@@ -75,7 +75,7 @@ def launch_bound(program: Program) -> Iterator[Finding]:
         code="RF305",
         item="",
         claim=(
-            f"launch-bound: starting {started:.0f} kernels one by one takes "
+            f"launch-bound: starting {number_of(round(started), 'kernel')} one by one takes "
             f"{show(started * launch_s, 's')}, running them {show(whole.busy_s, 's')}"
         ),
         evidence=(f"starting one takes {show(launch_s, 's')} at its ceiling", *_kernels(program)),
@@ -98,8 +98,9 @@ def _kernels(program: Program) -> Iterator[str]:
     if kernels is None or not launch_s:
         return
     yield (
-        f"{kernels.short / steps:g} of {kernels.started / steps:g} kernels a step are over before "
-        f"the next can be started; together they run {show(kernels.short_s / steps, 's')}"
+        f"{kernels.short / steps:.4g} of {number_of(kernels.started / steps, 'kernel')} a step "
+        "are over before the next can be started; together they run "
+        f"{show(kernels.short_s / steps, 's')}"
     )
     fastest = program.roof.highest(LAUNCH)
     if fastest and fastest * launch_s > FASTER:
@@ -120,8 +121,8 @@ def _between(program: Program, gap_s: float, call_s: float) -> Finding:
         ),
         evidence=(
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step",
-            f"{show(gap_s, 's')} before each of {whole.calls:.0f} calls; starting one takes "
-            f"{show(call_s, 's') if call_s else 'far less on any machine'}",
+            f"{show(gap_s, 's')} before each of {number_of(round(whole.calls), 'call')}; starting "
+            f"one takes {show(call_s, 's') if call_s else 'far less on any machine'}",
             *_compiling(program),
             _work(program),
         ),

@@ -6,7 +6,7 @@ from roofline.device import DRAM
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.runfile import Gap
-from roofline.units import show, show_binary
+from roofline.units import number_of, show, show_binary
 
 COLD = 0.2  # share of device time in kernels that the L2 could have served
 GRAPH = 0.2  # share of device time under graph launches from which it is said
@@ -30,8 +30,8 @@ def cold_caches(program: Program) -> Iterator[Finding]:
         code="RF006",
         item="",
         claim=(
-            f"caches {state} before each kernel: {len(held)} kernels took from dram what a running "
-            f"program may find in the {show_binary(l2)} L2"
+            f"caches {state} before each kernel: {number_of(len(held), 'kernel')} took from dram "
+            f"what a running program may find in the {show_binary(l2)} L2"
         ),
         evidence=(
             f"they are {held_s / busy_s:.0%} of device time and move "
@@ -85,8 +85,8 @@ def before_the_window(program: Program) -> Iterator[Finding]:
         code="RF008",
         item="",
         claim=(
-            f"{gap.count} kernels, {show(gap.seconds or 0.0, 's')} of device time, have no launch "
-            "in the recording: they are in no step and in no total"
+            f"{number_of(gap.count or 0, 'kernel')}, {show(gap.seconds or 0.0, 's')} of device "
+            "time, without a launch in the recording: in no step and in no total"
         ),
         evidence=(gap.what, f"{share:.0%} of what the device did in the recording"),
         next_step=(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from roofline.diagnosis.recording import GRAPHS
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
-from roofline.units import show
+from roofline.units import number_of, show
 
 MOSTLY = 0.8  # share of what is unaccounted that one cause must explain to stand for it
 
@@ -52,4 +52,4 @@ def _how_to_count(items: Sequence[Item]) -> str:
 def _unaccounted(item: Item) -> str:
     took = "not timed" if item.measured_s is None else show(item.measured_s / item.steps, "s")
     reason = next((text for text in item.placement.unaccounted if text != item.name), "no rule")
-    return f"{item.name}: {took} a step, {item.calls / item.steps:g} calls; {reason}"
+    return f"{item.name}: {took} a step, {number_of(item.calls / item.steps, 'call')}; {reason}"

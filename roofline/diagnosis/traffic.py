@@ -6,7 +6,7 @@ from roofline.device import DRAM, PCIE
 from roofline.diagnosis.memory import visible
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
-from roofline.units import show
+from roofline.units import number_of, show
 
 EXCESS = 1.25  # achieved over algorithmic bytes from which re-reading is said
 COPIED = 0.05  # share of device time in copies from which they are
@@ -124,13 +124,13 @@ def _is_cast(item: Item, program: Program) -> bool:
 def _kind(what: str, items: Sequence[Item], steps: int) -> Iterator[str]:
     if items:
         spent_s, calls = sum(i.measured_s or 0.0 for i in items), sum(i.calls for i in items)
-        yield f"{what}: {calls / steps:g} calls, {show(spent_s / steps, 's')} a step"
+        yield f"{what}: {number_of(calls / steps, 'call')}, {show(spent_s / steps, 's')} a step"
 
 
 def _copy(item: Item) -> str:
     steps = item.steps
     return (
-        f"{item.name} ({item.shapes}): {item.calls / steps:g} calls, "
+        f"{item.name} ({item.shapes}): {number_of(item.calls / steps, 'call')}, "
         f"{show((item.measured_s or 0.0) / steps, 's')}"
     )
 

@@ -10,7 +10,7 @@ from roofline.accounting.account import Account, Group
 from roofline.accounting.placed import least
 from roofline.device import DRAM, Device, Roof
 from roofline.program import shapes
-from roofline.units import show
+from roofline.units import number_of, show
 from roofline.work import Ledger
 
 if TYPE_CHECKING:
@@ -98,16 +98,16 @@ def _blocks(document: Document, rows: int, conventions: bool) -> Iterable["Rende
     yield _table(document, rows)
     rest = len(document["items"]) - rows
     if rest > 0:
-        yield Text(f"{rest} more lines: --rows {len(document['items'])}", style="dim")
+        yield Text(f"{number_of(rest, 'more line')}: --rows {len(document['items'])}", style="dim")
     words = document["conventions"]
     if conventions:
         yield Text("\n".join(["", *(f"convention: {text}" for text in words)]), style="dim")
     else:
-        yield Text(f"{len(words)} conventions: --conventions prints them", style="dim")
+        yield Text(f"{number_of(len(words), 'convention')}: --conventions prints them", style="dim")
 
 
 def _whole(document: Document) -> str:
-    calls = f"{document['calls']:,} operator call{'s' if document['calls'] != 1 else ''}"
+    calls = number_of(document["calls"], "operator call")
     if document["flop"] is None:
         return f"{document['subject']}: {calls}, nothing accounted for"
     least_words = "" if document["complete"] else "at least "

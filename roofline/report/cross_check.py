@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from roofline.units import show
+from roofline.units import number_of, show
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -47,7 +47,10 @@ def _blocks(document: Document) -> Iterable["RenderableType"]:
         table.add_row(*_cells(each))
     if differing:
         yield table
-    yield Text(f"{agreeing} operators with flop agree", style="dim")
+    yield Text(
+        f"{number_of(agreeing, 'operator')} with flop agree{'s' if agreeing == 1 else ''}",
+        style="dim",
+    )
 
 
 def _together(differing: Sequence[Document]) -> Iterable[Document]:

@@ -19,6 +19,7 @@ from string import Template
 from typing import Any
 
 from roofline.errors import BadInput
+from roofline.units import number_of
 
 Document = dict[str, Any]
 
@@ -76,7 +77,7 @@ def _device(document: Document) -> str:
     said = [
         device["name"],
         f"{device['basis']} ceilings" if device["basis"] else None,
-        f"{threads} thread{'s' if threads != 1 else ''}" if threads is not None else None,
+        number_of(threads, "thread") if threads is not None else None,
         f"recorded {recorder['recorded_at']}" if recorder and recorder["recorded_at"] else None,
     ]
     return ", ".join(str(part) for part in said if part)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.placement import ABOVE
-from roofline.units import show, show_share
+from roofline.units import number_of, show, show_share
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -54,7 +54,7 @@ def _coverage(document: Document) -> str:
     if device is None:
         where = "no device with ceilings"
     else:
-        threads = f", {device['threads']} threads" if device["threads"] else ""
+        threads = f", {number_of(device['threads'], 'thread')}" if device["threads"] else ""
         where = f"{device['name']}{threads}, {device['basis'] or 'no'} ceilings"
     return f"coverage: {covered} accounted for; {where}; {_times(document, recorder)}"
 
@@ -84,7 +84,7 @@ def _times(document: Document, recorder: Document | None) -> str:
     whole = document["program"]
     if whole is None or recorder is None:
         return "no times"
-    steps = f"{whole['steps']} measured step{'s' if whole['steps'] > 1 else ''}"
+    steps = number_of(whole["steps"], "measured step")
     degrees = _degrees(document)
     by = f"{degrees}, " if degrees else ""
     return f"{by}{steps}, caches {recorder['cache']}, clocks {recorder['clock']}"
@@ -171,9 +171,12 @@ def _binding(item: Document) -> str:
 def _notes(document: Document, rows: int) -> str:
     items, whole = document["items"], document["program"]
     notes = []
-    if len(items) > rows:
+    rest = len(items) - rows
+    if rest > 0:
         rest_s = sum(i["measured_s"] or 0.0 for i in items[rows:])
-        notes.append(f"{len(items) - rows} more lines take {seconds(rest_s)}")
+        notes.append(
+            f"{number_of(rest, 'more line')} take{'s' if rest == 1 else ''} {seconds(rest_s)}"
+        )
     if any(item["too_short"] for item in items[:rows]):
         notes.append("~ too short to time one by one")
     if whole and whole["gap_s"] is not None and whole["step_s"]:
@@ -197,7 +200,9 @@ def _findings(findings: Sequence[Document], limit: int) -> Iterable["RenderableT
         yield Padding(Text(f"next: {finding['next_step']}{worth}"), (0, 0, 0, 6))
         yield Padding(Text(f"wrong if: {finding['wrong_if']}", style="dim"), (0, 0, 0, 6))
     if len(findings) > limit:
-        yield Text(f"\n{len(findings) - limit} more findings: --findings {len(findings)}")
+        yield Text(
+            f"\n{number_of(len(findings) - limit, 'more finding')}: --findings {len(findings)}"
+        )
 
 
 def operator_text(document: Document) -> str:

@@ -56,7 +56,7 @@ def test_an_incomplete_ledger_is_said_with_its_share_and_silences_the_whole():
     program = read(script.idle(50_000).end_step().run())
 
     finding = only(program, "RF002")
-    assert finding.evidence == ("my::kernel: 10.0 ms a step, 1 calls; no rule",)
+    assert finding.evidence == ("my::kernel: 10.0 ms a step, 1 call; no rule",)
     assert "30.8% of operator time" in finding.claim
     # RF103 speaks of the whole program by its ledgers, RF302 by times
     assert codes(program) == ["RF002", "RF302"]

@@ -175,7 +175,7 @@ def test_a_function_compiled_again_runs_graphs_in_steps_of_their_own():
     finding = compiled([1], [1], [2], [3])["RF306"]
 
     assert finding.claim.startswith("f was compiled again: 3 graphs of it ran")
-    assert finding.evidence == ("graph #1: 2 steps", "graph #2: 1 steps", "graph #3: 1 steps")
+    assert finding.evidence == ("graph #1: 2 steps", "graph #2: 1 step", "graph #3: 1 step")
 
 
 def test_graphs_between_breaks_share_their_steps():

@@ -151,6 +151,6 @@ def test_kernels_from_before_the_recording_are_said_where_they_are_many():
     """10 us beside 100 us that belong to the step: 9 %; 1 us is 1 %."""
     many = found({}, us=100.0, gaps=gap("activities without a launch", 10))["RF008"]
 
-    assert "9 kernels, 10.0 us of device time, have no launch" in many.claim
+    assert "9 kernels, 10.0 us of device time, without a launch" in many.claim
     assert many.evidence[1].startswith("9% of what the device did")
     assert "RF008" not in found({}, us=100.0, gaps=gap("activities without a launch", 1))

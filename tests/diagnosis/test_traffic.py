@@ -74,8 +74,8 @@ def test_copies_are_one_finding_with_casts_apart():
     assert "9% of the operators' time goes into copies" in finding.claim
     assert "2.00 ms a step, 54% of all bytes" in finding.claim
     assert finding.evidence[:2] == (
-        "into another type: 1 calls, 1.00 ms a step",
-        "into another place or layout: 1 calls, 1.00 ms a step",
+        "into another type: 1 call, 1.00 ms a step",
+        "into another place or layout: 1 call, 1.00 ms a step",
     )
     assert finding.saves_s == pytest.approx(2e-3)
 

@@ -7,7 +7,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from roofline.errors import BadInput
-from roofline.units import BELOW_ONE, BINARY, DECIMAL, SPELLINGS, parse, show, show_binary
+from roofline.units import (
+    BELOW_ONE,
+    BINARY,
+    DECIMAL,
+    SPELLINGS,
+    number_of,
+    parse,
+    show,
+    show_binary,
+)
 
 EXPONENTS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BASE_UNITS = sorted(set(SPELLINGS.values()))
@@ -134,3 +143,24 @@ def test_parse_is_linear_in_the_number(prefix, spelling, number):
     assume(unit == "s" or prefix not in BELOW_ONE)
     one = parse(f"1 {prefix}{spelling}", unit)
     assert math.isclose(parse(f"{number} {prefix}{spelling}", unit), number * one, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "written"),
+    [
+        (1, "kernel", "1 kernel"),
+        (1.0, "more line", "1 more line"),
+        (0, "call", "0 calls"),
+        (1.004, "call", "1 call"),  # three digits are 1.00
+        (0.5, "call", "0.5 calls"),
+        (183.5, "kernel", "184 kernels"),
+        (2, "copy", "2 copies"),
+        (2, "day", "2 days"),
+        (2, "launch", "2 launches"),
+        (9999, "fault", "9999 faults"),
+        (10_000, "fault", "10,000 faults"),
+    ],
+)
+def test_numbers_of_things(number, noun, written):
+    """One is singular, all else plural, and no number has more digits than its size deserves."""
+    assert number_of(number, noun) == written

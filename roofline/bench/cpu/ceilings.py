@@ -18,6 +18,7 @@ from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
 from roofline.bench.record import Absent, Found, absences
 from roofline.device import Ceiling, Device, Fact, Resource, Variant
+from roofline.units import number_of
 
 # (what is being measured, share of the whole that is done)
 Progress = Callable[[str, float], None]
@@ -128,7 +129,7 @@ def _parts_of(
             yield exponentials(leader, threads, depth.count, depth.sample_s, told)
             yield from products(leader, threads, depth.matrix, told, _lacking(found))
 
-    name = f"{threads} thread{'s' if threads > 1 else ''}"
+    name = number_of(threads, "thread")
     if made.chains:
         yield _Part(f"registers, {name}", 0.05, registers)
     if find_spec("torch") is not None:

@@ -14,6 +14,7 @@ from roofline.diagnosis.kernels.own_view import busy_part
 from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
+from roofline.units import number_of
 
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
@@ -52,7 +53,7 @@ def _merged(findings: list[Finding]) -> Finding:
     names = dict.fromkeys(brief(f.item) for f in others)
     return replace(
         worst,
-        claim=f"{worst.claim}; {len(others)} more kernels likewise",
+        claim=f"{worst.claim}; {number_of(len(others), 'more kernel')} likewise",
         evidence=(*worst.evidence, f"likewise: {', '.join([*names][:4])}"),
         items=tuple(f.item for f in findings),
         item="",

@@ -15,6 +15,7 @@ from roofline.diagnosis.kernels.launch_facts import (
 )
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
+from roofline.units import number_of
 
 OCCUPIED = 50.0  # % of the warps an SM can hold
 FULL = 0.9  # waves from which the grid is said to fill the chip
@@ -39,9 +40,12 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF402",
         item,
-        f"{brief(item.name)} starts {grid:.0f} blocks, {waves:.2f} of one wave: "
+        f"{brief(item.name)} starts {number_of(round(grid), 'block')}, {waves:.2f} of one wave: "
         "part of the chip is idle",
-        (f"{grid:.0f} blocks" + (f" on {sms:.0f} SMs" if sms else ""), fraction_text(item)),
+        (
+            number_of(round(grid), "block") + (f" on {sms:.0f} SMs" if sms else ""),
+            fraction_text(item),
+        ),
         "more and smaller blocks: split the reduction or batch several calls into one launch",
         "with twice the blocks and the same work it is no faster",
     )
@@ -90,7 +94,10 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
         (
             f"occupancy {achieved:.0f} % achieved"
             + (f" of {possible:.0f} % possible" if possible else ""),
-            *(f"{LIMITERS[name]} allow {value:.0f} blocks an SM" for name, value in limits.items()),
+            *(
+                f"{LIMITERS[name]} allow {number_of(round(value), 'block')} an SM"
+                for name, value in limits.items()
+            ),
             f"{fact('registers_per_thread') or 0:.0f} registers a thread",
             fraction_text(item),
         ),

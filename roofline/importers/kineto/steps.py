@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from roofline.importers.kineto.columns import NONE
 from roofline.importers.kineto.times import arrow, integers
 from roofline.runfile import Step
+from roofline.units import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,9 @@ def cut(annotated: Sequence[Window], optimizer: Sequence[Window], whole: Window)
     there are several; else not at all.
     """
     if annotated:
-        return _cut(annotated, f"{len(annotated)} steps, as the profiler's schedule marks them")
+        return _cut(
+            annotated, f"{number_of(len(annotated), 'step')}, as the profiler's schedule marks them"
+        )
     ends = sorted({end for _, end, _ in optimizer})
     if len(ends) > 1:
         starts = [whole[0], *ends]

@@ -25,6 +25,7 @@ from roofline.importers.ncu.private import scrubbed
 from roofline.importers.ncu.text import Text, parse
 from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Recorder, Run
+from roofline.units import number_of
 
 PERMISSION = "ERR_NVGPUCTRPERM"
 CURE = (
@@ -112,13 +113,13 @@ def _read(source: Source) -> Text:
 def _skipped(columns: int, names: int, noise: int, short: int) -> list[str]:
     found = []
     if columns:
-        found.append(f"{columns} columns of metrics were not read: nothing here uses them")
+        found.append(f"{number_of(columns, 'column')} of metrics not read: nothing here uses them")
     if names:
-        found.append(f"{names} kinds of rows of the details page were not read")
+        found.append(f"{number_of(names, 'kind')} of rows of the details page not read")
     if noise:
-        found.append(f"{noise} lines are not the profiler's: the program's own output")
+        found.append(f"{number_of(noise, 'line')} not the profiler's: the program's own output")
     if short:
-        found.append(f"{short} rows were cut short and left out")
+        found.append(f"{number_of(short, 'row')} cut short and left out")
     return found
 
 

@@ -12,6 +12,7 @@ from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns, identifier
 from roofline.importers.ncu.pages import Launch, dimensions
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
+from roofline.units import number_of
 
 REPEATED_AT_MOST = 100_000  # launches that one row of a summary is written out as
 _QUOTED = re.compile(r"\"(?P<kernel>[^\"]+)\"|kernel '(?P<other>[^']+)'")
@@ -111,18 +112,22 @@ def _remarks(
     if above:
         worst = max(above, key=lambda name: above[name])
         found.append(
-            f"{len(above)} metrics are above 100 %, kept as they are; {worst} is {above[worst]:g} %"
+            f"{number_of(len(above), 'metric')} above 100 %, kept; {worst} is {above[worst]:g} %"
         )
     if unread:
         name, unit = next(iter(unread.items()))
-        found.append(f"{len(unread)} metrics have a unit that is not known: {name} in {unit!r}")
-    found += [f"{doubt} ({count} launches); refused" for doubt, count in doubts.items()][:3]
+        found.append(
+            f"{number_of(len(unread), 'metric')} in a unit that is not known: {name} in {unit!r}"
+        )
+    found += [
+        f"{doubt} ({number_of(count, 'launch')}); refused" for doubt, count in doubts.items()
+    ][:3]
     if len(doubts) > 3:
-        found.append(f"{len(doubts) - 3} more durations are refused for the same reason")
+        found.append(f"{number_of(len(doubts) - 3, 'more duration')} refused for the same reason")
     many = [launch for launch in launches if launch.invocations > 1]
     if many:
         total = sum(launch.invocations for launch in many)
-        found.append(f"{len(many)} rows are averages over {total} launches")
+        found.append(f"{number_of(len(many), 'row')} of averages over {total} launches")
     if any(launch.invocations > REPEATED_AT_MOST for launch in many):
         found.append(f"a row over more than {REPEATED_AT_MOST} launches stands as one launch")
     return found

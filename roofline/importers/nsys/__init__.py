@@ -26,6 +26,7 @@ from roofline.errors import BadInput, NotFound
 from roofline.importers.format import Format, Options, Source, one
 from roofline.importers.nsys import stats
 from roofline.runfile import Recorder, Run
+from roofline.units import number_of
 
 MAGIC = b"SQLite format 3\0"
 _TABLES = (b"CUPTI_ACTIVITY_KIND", b"NVTX_EVENTS", b"TARGET_INFO", b"META_DATA_EXPORT")
@@ -55,9 +56,15 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     made = convert(joined, line.paths, steps, database.strings)
     warnings = [*database.lacks, *joined.warnings]
     if made.undated:
-        warnings.append(f"{made.undated} device activities have no positive duration: unknown")
+        warnings.append(
+            f"{number_of(made.undated, 'device activity')} without a positive duration: unknown"
+        )
     device = _device(database.gpus, joined.device, options, warnings)
-    how = f"{len(steps)} steps by their NVTX ranges" if steps else "one step: no range marks any"
+    how = (
+        f"{number_of(len(steps), 'step')} by NVTX ranges"
+        if steps
+        else "one step: no range marks any"
+    )
     return Run(
         recorder=Recorder(
             tool="Nsight Systems",

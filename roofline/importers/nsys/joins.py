@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from roofline.importers.nsys.ranges import Timeline
 from roofline.importers.nsys.read import Database
 from roofline.runfile import Gap
+from roofline.units import number_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -149,8 +150,8 @@ def _process(connection: "duckdb.DuckDBPyConnection") -> tuple[str, tuple[str, .
     if processes <= 1:
         return "TRUE", ()
     return "h.process = l.process", (
-        f"{unsaid} activities do not say which of {processes} processes started them: "
-        "their launches and ranges are not known",
+        f"of {number_of(unsaid, 'activity')} nothing says which of {processes} processes started "
+        "it: their launches and ranges are not known",
     )
 
 

@@ -20,6 +20,7 @@ from roofline.importers.kineto import copies
 from roofline.importers.limits import duration_ns, identifier, moment_ns
 from roofline.importers.lines import decoded, rows
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
+from roofline.units import number_of
 from roofline.work import unknown
 
 _HEAD = re.compile(r"\s*(?P<name>[^()]*?)\s*(?:\((?P<unit>[^()]*)\))?\s*")
@@ -213,9 +214,13 @@ def _launched(row: Sequence[str], columns: _Columns) -> dict[str, float]:
 def _warnings(found: _Found) -> list[str]:
     said = []
     if found.averaged:
-        said.append(f"{found.averaged} kernels stand as launches of their average duration")
+        said.append(
+            f"launches of {number_of(found.averaged, 'kernel')} stand with their average duration"
+        )
     if found.skipped:
-        said.append(f"{len(found.skipped)} reports were not read: nothing in them is of kernels")
+        said.append(
+            f"{number_of(len(found.skipped), 'report')} not read: nothing in them is of kernels"
+        )
     if len(found.devices) > 1:
         said.append(f"{len(found.devices)} devices are in one run: their times overlap")
     return said

@@ -8,6 +8,7 @@ from roofline.importers.kernels import readable
 from roofline.importers.kineto import copies
 from roofline.importers.limits import duration_ns
 from roofline.runfile import Event, Gap, Signature, Step, table
+from roofline.units import number_of
 from roofline.work import unknown
 
 if TYPE_CHECKING:
@@ -65,10 +66,12 @@ def convert(dispatches: Sequence[Dispatch], *, counted: bool = False) -> Convert
     events = list(_events(mine, signatures, dated))
     end = max((e.start_ns + (e.duration_ns or 0) for e in events), default=0)
     undated = sum(d.duration_ns is None for d in mine)
-    warnings = [f"{undated} dispatches have no duration: unknown"] if undated else []
+    warnings = [f"{number_of(undated, 'dispatch')} without a duration: unknown"] if undated else []
     averaged = sum(d.times > 1 for d in mine)
     if averaged:
-        warnings.append(f"{averaged} kernels stand as dispatches of their average duration")
+        warnings.append(
+            f"dispatches of {number_of(averaged, 'kernel')} stand with their average duration"
+        )
     return Converted(
         signatures=tuple(_signature(name, size) for name, size in signatures),
         steps=(Step(start_ns=0, duration_ns=end if dated else 0),),

@@ -92,7 +92,7 @@ def test_kernels_that_do_not_say_their_process(driver, tmp_path):
 
     assert kernels(alone)[0]["parent"] == 1
     assert kernels(two)[0]["parent"] is None
-    assert any("do not say which of 2 processes" in text for text in two.recorder.warnings)
+    assert any("says which of 2 processes" in text for text in two.recorder.warnings)
 
 
 def test_ranges_nest_into_modules(driver, tmp_path):
@@ -242,7 +242,7 @@ def test_times_that_cannot_be(driver, tmp_path):
 
     assert [row["duration_ns"] for row in kernels(imported)] == [None, None, None, 100]
     assert any(
-        "3 device activities have no positive duration" in t for t in imported.recorder.warnings
+        "3 device activities without a positive duration" in t for t in imported.recorder.warnings
     )
 
 

@@ -70,7 +70,7 @@ def test_other_reports_beside_it(tmp_path):
     run = imported(tmp_path, api + "\n" + SUMMARY)
 
     assert len(run.rows()) == 4
-    assert any("1 reports were not read" in warning for warning in run.recorder.warnings)
+    assert any("1 report not read" in warning for warning in run.recorder.warnings)
 
 
 def test_no_report_of_kernels(tmp_path):
