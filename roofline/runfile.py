@@ -29,8 +29,8 @@ SCHEMA = "roofline.run/1"
 _KEY = b"roofline"
 
 Phase = Literal["forward", "backward", "optimizer", "other"]
-# A "replay" is a launch that a profiler of kernels ran again for its counters: it belongs to no step,
-# is no time of the program, and its parent is the kernel event that it stands for.
+# A "replay" is a launch that a profiler of kernels ran again for its counters: in no step, no time
+# of the program; its parent is the kernel event that it stands for, whose start it bears.
 Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range", "replay"]
 
 

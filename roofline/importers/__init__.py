@@ -23,6 +23,7 @@ from roofline.importers import (
 )
 from roofline.importers.foreign import looks_like
 from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, source
+from roofline.importers.replayed import joined
 from roofline.importers.twice import refuse_twice
 from roofline.runfile import Run
 
@@ -39,12 +40,17 @@ FORMATS: tuple[Format, ...] = (
     jax.FORMAT,
     kineto.FORMAT,
 )
+# Times of a running program, to which counters of the same kernels can be joined.
+TIMELINES: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE)
 
 __all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise"]
 
 
 def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | None = None) -> Run:
-    """Read files of one format, which belong together, into one run.
+    """Read files that belong together into one run.
+
+    They are of one format; or a timeline and pages of Nsight Compute of the same program, whose
+    launches then stand beside the kernels that they are (`replayed.joined`).
 
     `tell` is told, as reading goes on, the share of the present file that has been read.
     """
@@ -52,14 +58,22 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
     if not sources:
         raise BadInput(f"no file to import; there are readers for {_named(FORMATS)}")
     refuse_twice(sources)
-    formats = [recognise(each) for each in sources]
-    if len({each.name for each in formats}) > 1:
-        kinds = "; ".join(f"{s.name} is a {f.title}" for s, f in zip(sources, formats, strict=True))
-        raise BadInput(
-            f"{kinds}: files of different formats are imported one at a time, since times of a "
-            "running program and counters taken with flushed caches do not belong together"
-        )
-    return formats[0].load(sources, options)
+    by: dict[str, tuple[Format, list[Source]]] = {}
+    for each in sources:
+        found = recognise(each)
+        by.setdefault(found.name, (found, []))[1].append(each)
+    if len(by) == 1:
+        ((only, files),) = by.values()
+        return only.load(files, options)
+    timeline = next((by[each.name] for each in TIMELINES if each.name in by), None)
+    if len(by) == 2 and timeline is not None and ncu.FORMAT.name in by:
+        (reads, files), (_, pages) = timeline, by[ncu.FORMAT.name]
+        return joined(reads.load(files, options), ncu.FORMAT.load(pages, options))
+    kinds = "; ".join(f"{s.name} is a {f.title}" for f, some in by.values() for s in some)
+    raise BadInput(
+        f"{kinds}: files of different formats are imported one at a time, but for a timeline "
+        f"({_named(TIMELINES)}) with an {ncu.FORMAT.title} of the same program"
+    )
 
 
 def foreign_file(path: Path | str) -> bool:

@@ -70,10 +70,13 @@ def test_absent_unreadable_and_none(tmp_path):
 
 
 def test_files_that_do_not_belong_together(tmp_path):
-    with pytest.raises(
-        BadInput, match=r"is a PyTorch profiler trace; .* is a Nsight Compute export"
-    ):
-        load([TRACE, PAGE])
+    stats = tmp_path / "stats.csv"
+    stats.write_text("Time (%),Total Time (ns),Instances,Avg (ns),Name\n100.0,5000,1,5000,gemm\n")
+    for files in ([TRACE, stats], [TRACE, PAGE, stats]):
+        with pytest.raises(
+            BadInput, match=r"is a PyTorch profiler trace; .* imported one at a time"
+        ):
+            load(files)
     with pytest.raises(BadInput, match="each trace is a run of its own; import them one at a time"):
         load([TRACE, TRACE.with_name("decode_1.json.gz")])
 

@@ -1,0 +1,175 @@
+"""A timeline and the replays of its kernels, of one program: two recordings as one run.
+
+The run keeps the timeline's events and times.  Every launch that the profiler of kernels replayed
+becomes an event of kind "replay" with its counters and its own duration; its parent is the kernel
+event that it stands for.  Its state (flushed caches, locked clocks) is another than the timeline's
+and is kept apart, in `Run.replays`; nothing here or later divides the one by the time of the other.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from roofline.errors import BadInput
+from roofline.importers.matching import Matched, match
+from roofline.runfile import Event, Gap, Run, table
+
+NUMBER = "ID"  # the counter that holds a launch's place in the profiler's export
+NAMED = 6  # gaps that are told one by one
+_ANONYMOUS = re.compile(r"<unnamed>::|\(anonymous namespace\)::|\(anonymous\)::")
+Row = dict[str, Any]
+
+
+def joined(timeline: Run, replayed: Run, stands_for: Sequence[int | None] | None = None) -> Run:
+    """One run of both.
+
+    `stands_for` are the rows of the kernels in the timeline that the launches are, in order, where
+    whoever started the profiler chose them; else they are matched by name, configuration and order.
+    """
+    _same_device(timeline, replayed)
+    rows, launches = _kernels(timeline), _launches(replayed)
+    if stands_for is None:
+        found = _matched(timeline, rows, replayed, launches)
+    else:
+        place = {row["row"]: at for at, row in enumerate(rows)}
+        chosen = tuple(None if row is None else place[row] for row in stands_for)
+        found = Matched(chosen, frozenset(at for at, row in enumerate(chosen) if row is None))
+    if not any(at is not None for at in found.kernels):
+        raise BadInput(_strangers(timeline, rows, replayed, launches))
+    events = [
+        _event(rows[at], launch, number)
+        for number, (launch, at) in enumerate(zip(launches, found.kernels, strict=True))
+        if at is not None
+    ]
+    return replace(
+        timeline,
+        device=timeline.device or replayed.device,
+        events=_appended(timeline, events),
+        gaps=(*timeline.gaps, *replayed.gaps, *_unmatched(replayed, launches, found)),
+        replays=replayed.recorder,
+    )
+
+
+def base(name: str) -> str:
+    """A kernel's function, without namespaces and template arguments: printed alike by all.
+
+    >>> base("at::native::(anonymous namespace)::norm_kernel<c10::BFloat16, float>")
+    'norm_kernel'
+    >>> base("at::<unnamed>::norm_kernel<c10::BFloat16, float>")
+    'norm_kernel'
+    """
+    plain = _ANONYMOUS.sub("", name).partition("<")[0].partition("(")[0].strip()
+    return plain.rsplit("::", maxsplit=1)[-1].removeprefix("void ") or name
+
+
+def _kernels(timeline: Run) -> list[Row]:
+    """The kernels of the timeline, in order: signature, start_ns, parent, row, grid, block."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    events = timeline.events
+    numbered = events.select(["signature", "start_ns", "parent"]).append_column(
+        "row", pa.array(range(len(events)), pa.int64())
+    )
+    for name in ("grid", "block"):
+        found = pc.map_lookup(events["counters"], pa.scalar(name), "first")
+        numbered = numbered.append_column(name, found)
+    rows: list[Row] = numbered.filter(
+        pc.equal(events["kind"].cast(pa.string()), "kernel")
+    ).to_pylist()
+    return rows
+
+
+def _launches(replayed: Run) -> list[Row]:
+    return [row for row in replayed.rows() if row["kind"] == "kernel"]
+
+
+def _matched(timeline: Run, rows: Sequence[Row], replayed: Run, launches: Sequence[Row]) -> Matched:
+    # A timeline that lacks the configuration of any kernel is matched by names and order alone.
+    shaped = all(row["grid"] and row["block"] for row in rows)
+
+    def ours(row: Row) -> Hashable:
+        name = base(timeline.signatures[row["signature"]].name)
+        return (name, row["grid"], row["block"]) if shaped else name
+
+    def theirs(launch: Row) -> Hashable:
+        name, known = base(replayed.signatures[launch["signature"]].name), launch["counters"]
+        shape = known.get("launch__grid_size"), known.get("launch__block_size")
+        return (name, *shape) if shaped else name
+
+    kernels, meanings = [ours(row) for row in rows], [*_meanings(timeline, rows)]
+    return match(kernels, meanings, [theirs(launch) for launch in launches])
+
+
+def _meanings(timeline: Run, rows: Sequence[Row]) -> Iterator[Hashable]:
+    """What each kernel is for: which kernel of which call it is."""
+    causes = timeline.events["signature"].to_pylist()
+    seen: dict[int, int] = {}
+    for row in rows:
+        parent = row["parent"]
+        if parent is None:
+            yield row["signature"]
+            continue
+        seen[parent] = seen.get(parent, -1) + 1
+        yield causes[parent], seen[parent], row["signature"]
+
+
+def _event(kernel: Row, launch: Row, number: int) -> Event:
+    return Event(
+        signature=kernel["signature"],
+        kind="replay",
+        step=-1,
+        start_ns=kernel["start_ns"],
+        duration_ns=launch["duration_ns"],
+        stream=launch["stream"],
+        parent=kernel["row"],
+        counters={NUMBER: float(number), **launch["counters"]},
+    )
+
+
+def _appended(timeline: Run, events: Iterable[Event]) -> Any:
+    import pyarrow as pa
+
+    return pa.concat_tables([timeline.events, table(events)]).unify_dictionaries()
+
+
+def _same_device(timeline: Run, replayed: Run) -> None:
+    ours, theirs = timeline.device, replayed.device
+    if ours is not None and theirs is not None and ours.id != theirs.id:
+        raise BadInput(
+            f"{timeline.recorder.program} ran on {ours.name} and the kernels of "
+            f"{replayed.recorder.program} on {theirs.name}: they are not of one run"
+        )
+
+
+def _unmatched(replayed: Run, launches: Sequence[Row], found: Matched) -> Iterator[Gap]:
+    """Launches that stand for no kernel of the timeline, by name and by why."""
+    counts: dict[tuple[str, bool], int] = {}
+    for at, (launch, kernel) in enumerate(zip(launches, found.kernels, strict=True)):
+        if kernel is None:
+            key = (replayed.signatures[launch["signature"]].name, at in found.absent)
+            counts[key] = counts.get(key, 0) + 1
+    told = sorted(counts.items(), key=lambda item: item[1], reverse=True)
+    for (name, absent), count in told[:NAMED]:
+        why = (
+            "the timeline has no kernel of this name and configuration"
+            if absent
+            else "they fit several kernels of the timeline that do different work"
+        )
+        yield Gap(name=name, what=f"{count} replayed launches are left out: {why}", count=count)
+    if len(told) > NAMED:
+        rest = sum(count for _, count in told[NAMED:])
+        what = f"{rest} replayed launches of {len(told) - NAMED} more kernels are left out likewise"
+        yield Gap(name="replays", what=what, count=rest)
+
+
+def _strangers(timeline: Run, rows: Sequence[Row], replayed: Run, launches: Sequence[Row]) -> str:
+    def some(run: Run, each: Sequence[Row]) -> str:
+        names = [*dict.fromkeys(base(run.signatures[one["signature"]].name) for one in each)]
+        return ", ".join(names[:3]) or "no kernel"
+
+    return (
+        f"no kernel of {replayed.recorder.program} can be told in {timeline.recorder.program}: "
+        f"there is {some(timeline, rows)}; counted were {some(replayed, launches)}"
+    )

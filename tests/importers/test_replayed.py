@@ -1,0 +1,183 @@
+"""A trace and the counters of its kernels as one run: which launch is which kernel, and what is kept."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roofline import counters, runfile
+from roofline.devices import resolve
+from roofline.errors import BadInput
+from roofline.importers import load
+from roofline.importers.matching import match
+from roofline.importers.replayed import base, joined
+from roofline.measurement import CacheState
+
+HERE = Path(__file__).parent
+TRACES, PAGES = HERE / "kineto" / "torch-2.11", HERE / "ncu" / "2025.3"
+WORKLOADS = {"ln_hand": 9, "decode_1": 14, "train_eager": 100}
+
+
+def both(workload):
+    return load([TRACES / f"{workload}.json.gz", PAGES / f"{workload}.raw.csv.gz"])
+
+
+@pytest.mark.parametrize(("workload", "launches"), WORKLOADS.items())
+def test_every_launch_finds_its_kernel(workload, launches):
+    """The kernel of the same function, grid and block; times and steps stay those of the trace."""
+    alone, run = load([TRACES / f"{workload}.json.gz"]), both(workload)
+    rows = run.rows()
+    replays = [row for row in rows if row["kind"] == "replay"]
+
+    assert rows[: len(alone.rows())] == alone.rows()
+    assert (run.steps, run.gaps, run.recorder) == (alone.steps, alone.gaps, alone.recorder)
+    assert len(replays) == launches == len(rows) - len(alone.rows())
+    assert [row["counters"]["ID"] for row in replays] == list(range(launches))
+    for row in replays:
+        kernel = rows[row["parent"]]
+        assert (kernel["kind"], row["step"]) == ("kernel", -1)
+        assert kernel["counters"]["grid"] == row["counters"]["launch__grid_size"]
+        assert kernel["counters"]["block"] == row["counters"]["launch__block_size"]
+    assert (run.replays.tool, run.replays.cache) == ("Nsight Compute", "unknown")
+
+
+def test_flop_of_the_linears_equal_the_counters_within_one_run():
+    """The 21 replayed GEMMs, each by its operator's formula and by its own counters: the same digits."""
+    run = both("train_eager")
+    rows = run.rows()
+    pairs = []
+    for row in rows:
+        if (
+            row["kind"] == "replay"
+            and row["counters"]
+            and "nvjet" in run.signatures[row["signature"]].name
+        ):
+            operator = run.signatures[rows[rows[row["parent"]]["parent"]]["signature"]]
+            counted = counters.executed(row["counters"]).demand()
+            pairs.append((_tensor(operator.ledger.demand()), _tensor(counted)))
+
+    assert len(pairs) == 21
+    assert all(formula == counted for formula, counted in pairs)
+    assert sum(counted for _, counted in pairs) == 1_116_691_496_960
+
+
+def _tensor(demand):
+    return sum(n for pipe, n in demand.items() if pipe.name.startswith("tensor"))
+
+
+def test_saved_and_loaded_it_is_the_same(tmp_path):
+    run = both("decode_1")
+    runfile.save(run, tmp_path / "a.roof")
+    again = runfile.load(tmp_path / "a.roof")
+
+    assert again.rows() == run.rows()
+    assert again.replays == run.replays
+
+
+def test_the_order_of_the_files_does_not_matter():
+    files = [PAGES / "ln_hand.raw.csv.gz", TRACES / "ln_hand.json.gz"]
+    assert load(files).rows() == both("ln_hand").rows()
+
+
+def test_what_is_said_of_the_pages_is_said_of_the_replays():
+    from roofline.importers import Options
+
+    options = Options(ncu_cache=CacheState.FLUSHED)
+    run = load([TRACES / "ln_hand.json.gz", PAGES / "ln_hand.raw.csv.gz"], options)
+
+    assert (run.recorder.cache, run.replays.cache) == ("warm", "flushed")
+
+
+def test_recordings_of_two_programs_are_refused():
+    """Their kernels have nothing in common but element-wise ones of other sizes."""
+    with pytest.raises(BadInput, match=r"no kernel of .* can be told in ln_hand.json.gz"):
+        load([TRACES / "ln_hand.json.gz", PAGES / "decode_1.raw.csv.gz"])
+
+
+def test_recordings_of_two_devices_are_refused():
+    trace, page = load([TRACES / "ln_hand.json.gz"]), load([PAGES / "ln_hand.raw.csv.gz"])
+    with pytest.raises(BadInput, match="they are not of one run"):
+        joined(trace, replace(page, device=resolve("a100-sxm-80gb")))
+
+
+def test_launches_of_other_kernels_are_gaps():
+    """Of decode's 14 launches some stand in the training step under the same name and configuration."""
+    trace, page = load([TRACES / "train_eager.json.gz"]), load([PAGES / "decode_1.raw.csv.gz"])
+    page = replace(page, events=page.events.slice(0, 3))
+    with pytest.raises(BadInput):
+        joined(trace, page)
+    own = load([PAGES / "train_eager.raw.csv.gz"])
+    strange = own.events.slice(0, 1)
+    mixed = replace(
+        own,
+        signatures=(*own.signatures, replace(own.signatures[0], name="warm_up<float>")),
+        events=own.events.slice(1, 4),
+    )
+    first = strange.set_column(0, "signature", [[len(own.signatures)]])
+    import pyarrow as pa
+
+    mixed = replace(mixed, events=pa.concat_tables([first.cast(own.events.schema), mixed.events]))
+    gap = joined(trace, mixed).gaps[-1]
+
+    assert (gap.name, gap.count) == ("warm_up<float>", 1)
+    assert "no kernel of this name and configuration" in gap.what
+
+
+def test_chosen_launches_stand_for_the_rows_they_were_chosen_by():
+    trace, page = load([TRACES / "ln_hand.json.gz"]), load([PAGES / "ln_hand.raw.csv.gz"])
+    kernels = [at for at, row in enumerate(trace.rows()) if row["kind"] == "kernel"]
+    page = replace(page, events=page.events.slice(0, 2))
+    run = joined(trace, page, [kernels[9], None])
+
+    (row,) = (row for row in run.rows() if row["kind"] == "replay")
+    assert row["parent"] == kernels[9]
+    assert run.gaps[-1].count == 1
+
+
+# Kernels by letters: equal letters are alike; what they are for stands below them.
+
+ORDERED = [
+    # kernels, meanings, launches, positions
+    ("abc", "123", "abc", [0, 1, 2]),
+    ("abcabc", "123123", "abc", [0, 1, 2]),
+    # one step of kernels, two of launches: the second stands for the same ones
+    ("abc", "123", "abcabc", [0, 1, 2, 0, 1, 2]),
+    # "a" is two things; what follows tells which
+    ("abac", "1234", "ab", [0, 1]),
+    ("abac", "1234", "ac", [2, 3]),
+    # alone it fits both
+    ("abac", "1234", "a", [None]),
+    # launches from before the first kernel
+    ("abac", "1234", "xxabac", [None, None, 0, 1, 2, 3]),
+    # a filter that left one name out
+    ("abacad", "123456", "aacad", [0, 2, 3, 4, 5]),
+    # equal ones that mean the same take turns
+    ("aa", "11", "aaa", [0, 1, 0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernels", "meanings", "launches", "positions"), ORDERED)
+def test_order_tells_what_names_do_not(kernels, meanings, launches, positions):
+    found = match(kernels, meanings, launches)
+
+    assert list(found.kernels) == positions
+    assert found.absent == {at for at, one in enumerate(launches) if one not in kernels}
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        (
+            "at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<f>>",
+            "elementwise_kernel",
+        ),
+        (
+            "elementwise_kernel<128, 2, void gpu_kernel_impl<f>(int)::[lambda(int)]>",
+            "elementwise_kernel",
+        ),
+        ("at::<unnamed>::softmax<float, 0>", "softmax"),
+        ("triton_poi_fused_add_0", "triton_poi_fused_add_0"),
+    ],
+)
+def test_a_function_is_called_the_same_by_both(name, function):
+    assert base(name) == function
