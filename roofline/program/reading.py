@@ -12,8 +12,10 @@ from roofline.program.chains import Chain, chains
 from roofline.program.columns import measured_steps
 from roofline.program.host import Copy, HostCall, Kernels, copies, host_calls, kernels
 from roofline.program.item import Conditions, Item, Part, line, total
+from roofline.program.launches import MainKernel, main_kernels
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
+from roofline.program.replays import Replay, replays
 from roofline.program.timing import busy_ns, means_s, outside_ns, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger
@@ -49,6 +51,10 @@ class Program:
     gaps: tuple[Gap, ...]
     # What a profiler's counters say beside flop and bytes, by position in Run.signatures.
     facts: Mapping[int, Mapping[str, Reading]] = field(default_factory=dict)
+    # Of calls that started kernels: the one that takes most of their time, and how it was launched.
+    main_kernels: Mapping[int, MainKernel] = field(default_factory=dict)
+    # What a profiler saw of their kernels in another state than that of the times here.
+    replays: Mapping[int, Replay] = field(default_factory=dict)
     host_calls: tuple[HostCall, ...] = ()
     copies: tuple[Copy, ...] = ()  # over the link to the host
     kernels: Kernels | None = None  # None: nothing was started on a device
@@ -115,6 +121,8 @@ def read(run: Run) -> Program:
         whole=_totals(run, parts, conditions),
         gaps=run.gaps,
         facts={signature: seen.facts for signature, seen in placed.counted.items()},
+        main_kernels=main_kernels(run),
+        replays=replays(run, placed.roof),
         host_calls=host_calls(run),
         copies=copies(run),
         kernels=kernels(run, conditions.call_overhead_s),
