@@ -35,7 +35,10 @@ class Tensor:
     storage: int | None = None  # equal numbers share memory, within one call; None is unknown
     offset: int = 0  # elements from the start of the storage
     layout: Layout = "strided"
-    stored: int | None = None  # elements that a sparse tensor holds; None is dense or not recorded
+    # Of a sparse tensor; None is dense or not recorded.
+    stored: int | None = None  # elements it holds
+    places: int | None = None  # that its indices name: an element, a block or a row each
+    index_nbytes: int | None = None  # B of indices
 
     @property
     def numel(self) -> int:

@@ -21,6 +21,7 @@ from roofline.call import Call
 from roofline.capture.book import Book
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
+from roofline.capture.layouts import any_sparse
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
 from roofline.capture.signature import PLAIN, Describer, Key, Opaque, multiplied, tensors
@@ -171,7 +172,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
             result = operator.func(*args, **kwargs)
         else:
             signature, result = self._first(operator, args, kwargs)
-            if key is not None:
+            if key is not None and not any_sparse(tensors([result])):
                 self._known[key] = signature
         self.tally(signature)
         if self._beside is not None:

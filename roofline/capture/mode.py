@@ -20,9 +20,10 @@ from torch.utils._python_dispatch import (
 from roofline.capture.book import Book
 from roofline.capture.columns import BACKWARD, FORWARD, NO_FAULTS, OP, OPTIMIZER, OTHER, Columns
 from roofline.capture.frames import leave_alone
+from roofline.capture.layouts import any_sparse
 from roofline.capture.modules import Modules
 from roofline.capture.operator import Operator, describe
-from roofline.capture.signature import PLAIN, Describer, Key, Opaque, tensors
+from roofline.capture.signature import PLAIN, Describer, Key, Opaque, storage_of, tensors
 from roofline.capture.storages import Storages
 
 _NEW = -1
@@ -142,7 +143,9 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         if made and type(made[0]) is FakeTensor:
             return result  # made without computing
         if describer is not None and folded is not None:
-            signature = self._known[folded] = self._number(describer, made)
+            signature = self._number(describer, made)
+            if not any_sparse(made):
+                self._known[folded] = signature
         if signature is not None:
             self.append(signature, start, end - start, faults, reads, made)
         self._busy += end - start
@@ -227,8 +230,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
     def numbers(self, some: Sequence[Any]) -> list[int]:
         """The numbers of some tensors' storages."""
         try:
-            return [self._storages.number(tensor.untyped_storage()) for tensor in some]
-        except RuntimeError:
+            return [storage_of(tensor, self._storages) for tensor in some]
+        except Opaque:
             return []  # one has no storage: not recorded
 
     def _thread(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from roofline.call import Argument, Call, Tensor
-from roofline.capture import precision
+from roofline.capture import layouts, precision
 from roofline.capture.operator import Operator
 from roofline.capture.storages import Storages
 
@@ -34,7 +34,7 @@ DTYPES: Mapping[Any, str] = {
 
 
 class Opaque(Exception):
-    """Not describable: a tensor that is not one strided block of memory, or a function."""
+    """Not describable: a tensor that is neither a block of memory nor sparse, or a function."""
 
 
 class Key:
@@ -89,12 +89,18 @@ class Key:
             storage = tensor.untyped_storage()
             # Strides of a sparse tensor read as those of an expanded one: it has left us by now.
             parts = (tensor.shape, tensor.stride(), tensor.dtype, tensor.is_cpu or tensor.device)
+            offset = tensor.storage_offset()
         except RuntimeError:  # what tensors raise when asked for what they do not have
-            raise Opaque from None
+            held = layouts.held(tensor)
+            if held is None:
+                raise Opaque from None
+            storage, offset = held.values.untyped_storage(), 0
+            parts = (tensor.layout, tensor.shape, tensor.dtype, tensor.device,
+                     held.stored, held.places, held.index_nbytes)  # fmt: skip
         self._parts += parts
         number = self._storages.known.get(storage._cdata)
         self.reads.append(self._storages.number(storage) if number is None else number)
-        self._offsets.append(tensor.storage_offset())
+        self._offsets.append(offset)
 
     def _other(self, arg: Any, view: bool) -> None:
         parts = self._parts
@@ -176,13 +182,15 @@ class Describer:
     def _see(self, tensor: Any) -> None:
         storage = storage_of(tensor, self._storages)
         self._places.setdefault(storage, len(self._places))
-        offset = self._size(tensor.storage_offset())
+        offset = self._offset(tensor)
         self._lowest[storage] = min(self._lowest.get(storage, offset), offset)
 
     def _tensor(self, tensor: Any) -> Tensor:
         # Offsets count from the first element that this call names, so that calls on different
         # parts of one block fold.
         storage = storage_of(tensor, self._storages)
+        if tensor.layout is not torch.strided:
+            return self._sparse(tensor, storage)
         return Tensor(
             shape=tuple(map(self._size, tensor.shape)),
             dtype=dtype(tensor.dtype),
@@ -190,6 +198,23 @@ class Describer:
             storage=self._places[storage],
             offset=self._size(tensor.storage_offset()) - self._lowest[storage],
         )
+
+    def _sparse(self, tensor: Any, storage: int) -> Tensor:
+        held = layouts.held(tensor)
+        if held is None:
+            raise Opaque
+        return Tensor(
+            shape=tuple(tensor.shape),
+            dtype=dtype(tensor.dtype),
+            storage=self._places[storage],
+            layout=held.layout,
+            stored=held.stored,
+            places=held.places,
+            index_nbytes=held.index_nbytes,
+        )
+
+    def _offset(self, tensor: Any) -> int:
+        return self._size(tensor.storage_offset()) if tensor.layout is torch.strided else 0
 
     def _argument(self, value: Any) -> Argument:
         if isinstance(value, torch.Tensor):
@@ -207,12 +232,18 @@ def multiplied(call: Call) -> Call:
 
 
 def storage_of(tensor: Any, storages: Storages) -> int:
-    """The number of a tensor's storage; Opaque where it has none, or no shape."""
+    """The number of a tensor's storage, of its values where it is sparse.
+
+    Opaque where it has none, or no shape.
+    """
     try:
         _ = tensor.shape
         return storages.number(tensor.untyped_storage())
     except RuntimeError:
-        raise Opaque from None
+        held = layouts.held(tensor)
+        if held is None:
+            raise Opaque from None
+        return storages.number(held.values.untyped_storage())
 
 
 def tensors(values: Sequence[Any]) -> list[Any]:

@@ -46,6 +46,8 @@ from roofline.ops import (
     sized,
     sorting,
     sparse,
+    sparse_pairs,
+    sparse_products,
     weight_norm,
 )
 from roofline.ops import embedding as _embedding
@@ -75,6 +77,7 @@ RULES: tuple[Rule, ...] = (
     *contraction.RULES,
     *quantized.RULES,
     *sparse.RULES,
+    *sparse_products.RULES,
     *conv_calls.RULES,
     *recurrent.RULES,
     *sdpa.RULES,
@@ -119,12 +122,16 @@ PRODUCTS = frozenset(
         *sdpa.RULES,
         *encoder.RULES,
         *linalg.RULES,
-        *sparse.RULES,
+        *sparse_products.RULES,
     )
 )
 
 # Copies read every element of their tensors as well, which is when sectors can be counted.
 _COPIES = frozenset(f"aten::{name}" for name in ("clone", "_to_copy", "cat", "stack"))
+
+# Rules for dense tensors as they are when an argument is sparse.
+_OF_SPARSE = {**sparse.OF_SPARSE, **sparse_pairs.OF_SPARSE, **sparse_products.OF_SPARSE}
+_ON_VALUES = frozenset(rule.op for rule in pointwise.RULES) | {"aten::clone", "aten::_to_copy"}
 
 _FORMULAS: tuple[Callable[..., Ledger], ...] = (
     *matmul.FORMULAS,
@@ -176,9 +183,18 @@ def account(call: Call) -> Ledger:
     if found is None:
         return unknown(call.op)
     try:
-        return found.account(call)
+        return _algorithmic(found, call)
     except RooflineError as reason:
         return replace(unknown(call.op), conventions=(f"not accounted for: {reason}",))
+
+
+def _algorithmic(found: Rule, call: Call) -> Ledger:
+    if sparse.any_among(call):
+        if call.op in _OF_SPARSE:
+            return _OF_SPARSE[call.op](call)
+        if call.op in _ON_VALUES:
+            return sparse.on_values(found.account, call)
+    return found.account(call)
 
 
 def executed(call: Call) -> Ledger | None:
@@ -191,8 +207,9 @@ def executed(call: Call) -> Ledger | None:
     if found is None:
         return None
     try:
-        asked = found.account(call)
-        arithmetic = None if found.executed is None else found.executed(call)
+        asked = _algorithmic(found, call)
+        runs = None if sparse.any_among(call) else found.executed
+        arithmetic = None if runs is None else runs(call)
     except RooflineError:
         return None  # `account` says why
     streamed = call.tensors if call.op in STREAMING or call.op in _COPIES else ()

@@ -33,6 +33,7 @@ BOOKKEEPING = (
     "_debug_has_internal_overlap", "_nested_tensor_size", "is_coalesced", "promote_types",
     "can_cast",
     "_indices", "_values", "indices", "values", "crow_indices", "col_indices",
+    "ccol_indices", "row_indices", "_nnz", "sparse_dim", "_dimI", "_dimV", "dense_dim",
     "_linalg_check_errors", "_nested_get_values", "_nested_get_offsets", "_nested_view_from_jagged",
     "_nested_get_lengths", "_nested_get_jagged_dummy", "_nested_get_ragged_idx",
     "_sparse_coo_tensor_with_dims_and_tensors", "_sparse_coo_tensor_unsafe",

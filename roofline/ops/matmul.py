@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from roofline.call import Call, Math, Tensor
 from roofline.errors import BadInput
-from roofline.ops import arguments, sparse
+from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
 from roofline.ops.matmul_executed import padded
@@ -81,8 +81,6 @@ def linear(n: int, k: int, m: int, dtype: str = "bf16", bias: bool = True) -> Le
 
 def mm(call: Call) -> Ledger:
     """aten::mm(A[M,K], B[K,N]); aten::bmm(A[B,M,K], B[B,K,N])."""
-    if arguments.is_sparse(call, 0):
-        return sparse.multiply(call, 0)
     rank = 3 if call.op == "aten::bmm" else 2
     a, b = arguments.tensor(call, 0, rank), arguments.tensor(call, 1, rank)
     return _matrices(call, a, b)
@@ -90,8 +88,6 @@ def mm(call: Call) -> Ledger:
 
 def addmm(call: Call) -> Ledger:
     """aten::addmm(C, A[M,K], B[K,N], beta, alpha) and baddbmm; C broadcasts to the result."""
-    if arguments.is_sparse(call, 1):
-        return sparse.multiply(call, 1)
     rank = 3 if call.op.startswith("aten::baddbmm") else 2
     return _added(call, arguments.tensor(call, 1, rank), arguments.tensor(call, 2, rank))
 

@@ -159,16 +159,6 @@ def test_an_operator_nobody_knows_is_named_and_not_nothing():
     assert (item["flop"], item["read"]) == (None, None)
 
 
-def test_sparse_tensors_are_named_by_their_layout():
-    matrix = torch.eye(4).to_sparse()
-    counted = rl.account(lambda: matrix @ torch.ones(4, 4))
-    # Four stored elements times four columns, where the rule knows them; else named.
-    if counted.unaccounted:
-        assert all("sparse" in name for name in counted.unaccounted)
-    else:
-        assert counted.flop == 2 * 4 * 4
-
-
 def test_data_that_fake_tensors_do_not_have_is_said_in_a_sentence():
     x = torch.tensor([0, 1, 2])
     assert not rl.account(lambda x: x.nonzero(), x).unaccounted

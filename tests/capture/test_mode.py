@@ -217,13 +217,22 @@ def test_shapes_that_depend_on_data_do_not_fold():
     assert len(run.signatures) == 2
 
 
-def test_a_sparse_tensor_is_named_not_counted_as_a_dense_one():
+def test_a_sparse_tensor_is_counted_by_what_it_holds():
     sparse, dense = torch.eye(4).to_sparse(), torch.ones(4, 4)
     run = record(lambda: torch.sparse.mm(sparse, dense))
-    odd = [s for s in run.signatures if "sparse_coo" in s.name]
-    assert len(odd) == 1
-    assert odd[0].call is None
-    assert odd[0].ledger.unaccounted == (odd[0].name,)
+    (product,) = [s for s in run.signatures if "mm" in s.name]
+    held = next(t for t in product.call.tensors if t.layout == "coo")
+    assert (held.stored, held.places, held.index_nbytes) == (4, 4, 2 * 4 * 8)
+    assert product.ledger.flop == 2 * 4 * 4
+    # The same values are one block of memory, however often they are used.
+    (row,) = [r for r in run.rows() if run.signatures[r["signature"]] == product]
+    assert len(row["reads"]) == len(product.call.tensors)
+
+
+def test_how_much_a_sparse_result_holds_does_not_fold():
+    few, many = torch.tensor([[1.0, 0], [0, 0]]), torch.tensor([[1.0, 1], [0, 0]])
+    run = record(lambda: (few.to_sparse(), many.to_sparse(), few.to_sparse_csr()))
+    assert [c.outputs[0].stored for c in calls(run)] == [1, 2, 1]
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")

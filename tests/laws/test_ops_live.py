@@ -9,6 +9,8 @@ from roofline.call import Call, Tensor
 from roofline.ops import RULES, account, free
 
 torch = pytest.importorskip("torch")
+from roofline.capture import layouts  # noqa: E402
+
 checkpoint = pytest.importorskip("torch.utils.checkpoint")
 nn, functional = torch.nn, torch.nn.functional
 
@@ -38,8 +40,9 @@ def argument(value):
 def tensor(t):
     """What a rule may know of a live tensor."""
     if t.layout is not torch.strided:
-        layout = str(t.layout).removeprefix("torch.sparse_")
-        return Tensor(tuple(t.shape), DTYPES[t.dtype], layout=layout, stored=t._nnz())
+        held = layouts.held(t)
+        return Tensor(tuple(t.shape), DTYPES[t.dtype], layout=held.layout, stored=held.stored,
+                      places=held.places, index_nbytes=held.index_nbytes)  # fmt: skip
     return Tensor(tuple(t.shape), DTYPES[t.dtype], tuple(t.stride()),
                   t.untyped_storage()._cdata, t.storage_offset())  # fmt: skip
 

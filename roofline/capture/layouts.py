@@ -1,0 +1,52 @@
+"""What a sparse tensor holds: its values and its indices, which are tensors of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from roofline.call import Layout
+
+LAYOUTS: dict[Any, Layout] = {
+    torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "csc",
+    torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc",
+}  # fmt: skip
+_BY_ROW = frozenset({torch.sparse_csr, torch.sparse_bsr})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One sparse tensor as it is in memory."""
+
+    layout: Layout
+    values: Any
+    stored: int  # elements
+    places: int  # that the indices name
+    index_nbytes: int
+
+
+def held(tensor: Any) -> Held | None:
+    """The parts of a sparse tensor; None of another layout, or where it has no data (fake)."""
+    layout = LAYOUTS.get(tensor.layout)
+    if layout is None:
+        return None
+    try:
+        values, indices = _parts(tensor)
+        nbytes = sum(i.numel() * i.element_size() for i in indices)
+        return Held(layout, values, values.numel(), tensor._nnz(), nbytes)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def any_sparse(made: Sequence[Any]) -> bool:
+    """Whether one of some results is: how much it holds, equal calls may differ in."""
+    return any(tensor.layout is not torch.strided for tensor in made)
+
+
+def _parts(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
+    if tensor.layout is torch.sparse_coo:
+        return tensor._values(), (tensor._indices(),)
+    if tensor.layout in _BY_ROW:
+        return tensor.values(), (tensor.crow_indices(), tensor.col_indices())
+    return tensor.values(), (tensor.ccol_indices(), tensor.row_indices())
