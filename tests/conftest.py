@@ -1,6 +1,7 @@
 """Settings that every test shares."""
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -9,3 +10,8 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+# Started in the background of a script the tests inherit an ignored Ctrl-C, and so would the
+# programs that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
