@@ -7,13 +7,13 @@ launched it.  The profiler starts with the first call that has to do with a CUDA
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from time import perf_counter_ns, time_ns
 from typing import Any
 
 import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, Columns
 from roofline.runfile import Gap
 
@@ -29,34 +29,6 @@ class Kernel:
     duration: int
     stream: int
     launched: int | None  # when the host asked for it; None is not recorded
-
-
-class Clock:
-    """Turns the profiler's time, nanoseconds since 1970, into that of the recorder."""
-
-    def __init__(self) -> None:
-        self._readings = [_reading()]
-
-    def read(self) -> None:
-        """Compare the two clocks once more: one may have been corrected meanwhile."""
-        self._readings.append(_reading())
-
-    def host(self, time: int) -> int:
-        """`time` on the recorder's clock, by a straight line between first and last reading."""
-        (wall, ticks), (later, later_ticks) = self._readings[0], self._readings[-1]
-        if later == wall:
-            return time - wall + ticks
-        return ticks + round((time - wall) * (later_ticks - ticks) / (later - wall))
-
-
-def _reading() -> tuple[int, int]:
-    """Both clocks at one moment: the closest of a few tries."""
-    tries = []
-    for _ in range(5):
-        before, wall, after = perf_counter_ns(), time_ns(), perf_counter_ns()
-        tries.append((after - before, wall, (before + after) // 2))
-    _, wall, ticks = min(tries)
-    return wall, ticks
 
 
 class Kernels:

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.autograd import DeviceType
 
+from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, OP, OTHER, Columns
-from roofline.capture.kernels import Clock, Kernel, kind, parents, read
+from roofline.capture.kernels import Kernel, kind, parents, read
 
 
 @dataclass
@@ -114,3 +115,14 @@ def test_clocks_are_joined_by_a_straight_line():
     assert clock.host(1_000) == 10
     assert clock.host(1_500) == pytest.approx(515, abs=1)
     assert clock.host(3_000) == pytest.approx(2_030, abs=1)
+
+
+def test_many_moments_are_joined_as_one_is():
+    import numpy as np
+
+    clock = Clock()
+    clock._readings = [(2_100, 10), (4_200, 1_020)]  # ticks of 2.1 a nanosecond, nearly
+    moments = [0, 2_100, 3_001, 4_200]
+    assert clock.hosts(np.array(moments)).tolist() == [clock.host(m) for m in moments]
+    # (3001 - 2100) * 1010 / 2100 = 433.3
+    assert clock.host(3_001) == 443
