@@ -16,6 +16,7 @@ from importlib.machinery import SourceFileLoader
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from roofline.capture.ending import Ending
 from roofline.capture.imports import WhenImported
 from roofline.errors import BadInput
 
@@ -46,11 +47,17 @@ def check(script: str) -> None:
         raise BadInput(f"{script} cannot be read")
 
 
-def run_script(script: str, arguments: Sequence[str], start: "Callable[[], Recording]") -> Outcome:
-    """Run `script`; `start` makes the recording, and is called when PyTorch is imported.
+def run_script(
+    script: str,
+    arguments: Sequence[str],
+    start: "Callable[[], Recording]",
+    finish: Callable[[Outcome], None],
+) -> int:
+    """Run `script`, hand what was recorded to `finish`, and return the script's exit code.
 
-    Exceptions are shown as Python shows them and turned into the exit code it would give.  The
-    process is the script's from here on: its argv, its `__main__`, its path.
+    `start` makes the recording, and is called when PyTorch is imported.  Exceptions are shown as
+    Python shows them and turned into the exit code it would give.  The process is the script's
+    from here on: its argv, its `__main__`, its path.
     """
     check(script)
     recordings: list[Recording] = []
@@ -61,10 +68,16 @@ def run_script(script: str, arguments: Sequence[str], start: "Callable[[], Recor
 
     parent = os.getpid()
     name = _become(script, arguments)
-    with WhenImported("torch", begin):
-        code = _exit_code(lambda: _execute(name))
-    if os.getpid() != parent:
-        raise SystemExit(code)  # the script forked, and this is the other one
+    with Ending(lambda code: finish(_outcome(recordings, code))) as ending:
+        with WhenImported("torch", begin):
+            code = _exit_code(lambda: _execute(name))
+        if os.getpid() != parent:
+            raise SystemExit(code)  # the script forked, and this is the other one
+        ending.finish(code)
+    return code
+
+
+def _outcome(recordings: "Sequence[Recording]", code: int) -> Outcome:
     if not recordings:
         return Outcome(code, None)
     recordings[0].__exit__()

@@ -4,7 +4,6 @@ Commands are imported when they run, so that ``roofline --help`` loads nothing h
 """
 
 import importlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from roofline import __version__
+from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import RooflineError
 
 # name -> (module in roofline.cli, one line of help).  The order is the order in --help.
@@ -42,6 +42,15 @@ class _Lazy(click.Group):
         module = importlib.import_module(f"roofline.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with for_whoever_reads():
+            return super().make_context(*args, **kwargs)
+        raise click.exceptions.Exit(0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with for_whoever_reads():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -91,10 +100,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", 130)
-    except BrokenPipeError:
-        # The reader (head, less) has gone.  Python would complain again while flushing at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     return code if isinstance(code, int) else 0
 
 

@@ -14,6 +14,7 @@ import click
 from roofline import runfile
 from roofline.capture import INSTALL
 from roofline.capture.script import Outcome, check, run_script
+from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import BadInput, Missing
 
 if TYPE_CHECKING:
@@ -67,9 +68,12 @@ def command(
         return Recording(program=Path(script).name, device=device, warmup=warmup, steps=steps)
 
     with _answer_apart(as_json) as answer:
-        outcome = run_script(script, arguments, start)
-        _finish(outcome, script, target, answer, as_json=as_json, quiet=quiet)
-    return outcome.exit_code
+        return run_script(
+            script,
+            arguments,
+            start,
+            lambda outcome: _finish(outcome, script, target, answer, as_json=as_json, quiet=quiet),
+        )
 
 
 def _target(path: Path) -> Path:
@@ -133,7 +137,7 @@ def _finish(
     if not quiet or as_json:
         from roofline.cli.output import print_run
 
-        with redirect_stdout(answer):
+        with redirect_stdout(answer), for_whoever_reads():
             print_run(run, as_json=as_json)
     if not quiet:
         for warning in run.recorder.warnings if as_json else ():  # the text has them on top

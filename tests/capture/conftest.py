@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from datetime import date
 
@@ -48,6 +49,27 @@ class Folder:
 
     def roofline(self, *arguments):
         return self._run("-m", "roofline", *arguments)
+
+    def start(self, *arguments):
+        """`roofline run` with these arguments, under way."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "roofline", "run", *arguments],
+            cwd=self.path,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def signalled(self, script, *signals):
+        """How `script` ended that printed "ready" and was then sent `signals`."""
+        process = self.start("--quiet", script)
+        assert process.stdout.readline() == "ready\n"
+        for each in signals:
+            time.sleep(0.1)
+            process.send_signal(each)
+        out, err = process.communicate(timeout=60)
+        return Ended(process.returncode, out, err)
 
     def run(self, name):
         return runfile.load(self.path / name)

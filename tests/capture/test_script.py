@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -256,22 +253,80 @@ def test_ctrl_c_keeps_what_was_recorded(folder):
         "waits.py",
         "import time, torch\ntorch.ones(2).exp()\nprint('ready', flush=True)\ntime.sleep(60)\n",
     )
-    process = subprocess.Popen(
-        [sys.executable, "-m", "roofline", "run", "--quiet", "waits.py"],
-        cwd=folder.path,
-        env=folder.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.rstrip().endswith("KeyboardInterrupt")
-    assert "capture" not in err
+    ended = folder.signalled("waits.py", signal.SIGINT)
+    assert ended.code == 130
+    assert ended.err.rstrip().endswith("KeyboardInterrupt")
+    assert "capture" not in ended.err
     assert folder.run("waits.roof").recorder.exit_code == 130
+
+
+def test_sigterm_keeps_what_was_recorded_also_when_it_comes_twice(folder):
+    """As `timeout` sends it: to the process, and to its group."""
+    folder.write(
+        "waits.py",
+        "import time, torch\ntorch.ones(2).exp()\nprint('ready', flush=True)\n"
+        "try:\n    time.sleep(60)\nfinally:\n    time.sleep(0.2)\n    print('left', flush=True)\n",
+    )
+    ended = folder.signalled("waits.py", signal.SIGTERM, signal.SIGTERM)
+    assert (ended.code, ended.out, ended.err) == (143, "left\n", "")
+    run = folder.run("waits.roof")
+    assert run.recorder.exit_code == 143
+    assert run.events.num_rows == 2
+
+
+def test_a_script_s_own_answer_to_sigterm_is_the_answer(folder):
+    folder.write(
+        "answers.py",
+        "import signal, sys, time, torch\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
+        "torch.ones(2).exp()\nprint('ready', flush=True)\ntime.sleep(60)\n",
+    )
+    assert folder.signalled("answers.py", signal.SIGTERM).code == 9
+    assert folder.run("answers.roof").recorder.exit_code == 9
+
+
+def test_a_child_of_the_script_dies_of_sigterm(folder):
+    folder.write(
+        "parent.py",
+        "import multiprocessing, time, torch\n"
+        "torch.ones(2).exp()\n"
+        "child = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,))\n"
+        "child.start()\ntime.sleep(0.2)\nchild.terminate()\nchild.join()\nprint(child.exitcode)\n",
+    )
+    plain, _ = same(folder, "parent.py")
+    assert plain.out == "-15\n"
+
+
+def test_os_exit_keeps_what_was_recorded_and_leaves_at_once(folder):
+    folder.write(
+        "leaves.py",
+        "import os, torch\ntorch.ones(2).exp()\n"
+        "try:\n    os._exit(7)\nfinally:\n    print('never', flush=True)\n",
+    )
+    plain, recorded = same(folder, "leaves.py")
+    assert (plain.code, recorded.err) == (7, "")
+    run = folder.run("leaves.roof")
+    assert (run.recorder.exit_code, run.events.num_rows) == (7, 2)
+
+
+def test_os_exit_of_another_thread_loses_the_recording_and_says_so(folder):
+    folder.write(
+        "watched.py",
+        "import os, threading, time, torch\ntorch.ones(2).exp()\n"
+        "threading.Thread(target=os._exit, args=(3,)).start()\ntime.sleep(60)\n",
+    )
+    _, recorded = same(folder, "watched.py")
+    assert "the recording is lost" in recorded.err
+    assert not (folder.path / "watched.roof").exists()
+
+
+def test_nobody_reads_the_answer_and_the_script_s_code_stays(folder):
+    folder.write("ends.py", "import sys, torch\ntorch.ones(2).exp()\nsys.exit(3)\n")
+    process = folder.start("ends.py")
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(timeout=60) == 3
+    assert err == "roofline: wrote ends.roof\n"
 
 
 NOISY = """

@@ -1,0 +1,90 @@
+"""Ends of a script that would take its recording along: SIGTERM, and `os._exit`.
+
+SIGTERM (a job's time limit, `kill`, `timeout`) ends the script where it stands, as Ctrl-C does, so
+that its recording can be saved; the exit code is what a shell shows for it.  `os._exit`, with which
+some programs end themselves, saves first.  SIGKILL and a crash in native code leave no chance.
+"""
+
+import os
+import signal
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn, Self
+
+from roofline.errors import RooflineError
+
+TERMINATED = 128 + signal.SIGTERM
+
+
+class Ending:
+    """While it is entered, `finish` is called with the exit code before the script's process ends.
+
+    From the first SIGTERM on, and while `finish` runs, further ones are ignored: `timeout` and
+    job managers send several.  A script's own handler of SIGTERM takes the place of this one.
+    """
+
+    def __init__(self, finish: Callable[[int], None]):
+        self._save = finish
+        self._process = os.getpid()
+        self._exit_now: Callable[[int], NoReturn] = os._exit
+        self._handles = False
+        self._terminated = False
+        self._finished = False
+
+    def __enter__(self) -> Self:
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._terminate)
+            self._handles = True
+            os.register_at_fork(after_in_child=_dies_as_it_would(weakref.ref(self)))
+        os._exit = self._exit
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os._exit = self._exit_now  # type: ignore[assignment]
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Leave SIGTERM to what it does by itself."""
+        if self._handles and signal.getsignal(signal.SIGTERM) == self._terminate:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def finish(self, code: int) -> None:
+        """Save what was recorded; the script is over."""
+        self._finished = True
+        self._save(code)
+
+    def _terminate(self, _: int, __: FrameType | None) -> None:
+        if not (self._terminated or self._finished):
+            self._terminated = True
+            raise SystemExit(TERMINATED)
+
+    def _exit(self, status: Any) -> NoReturn:
+        try:
+            if os.getpid() == self._process and not self._finished:
+                self._finish_now(int(status) & 0xFF)
+        except RooflineError as error:
+            sys.stderr.write(f"roofline: {error}\n")
+            status = error.exit_code
+        finally:
+            self._exit_now(status)
+
+    def _finish_now(self, code: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self.finish(code)
+        else:  # the recorder is in the first thread's hands
+            said = "the recording is lost: os._exit was called in another thread than the first"
+            sys.stderr.write(f"roofline: {said}\n")
+
+
+def _dies_as_it_would(ending: "weakref.ref[Ending]") -> Callable[[], None]:
+    """What a forked child does first: whoever ends it expects it to die of the signal."""
+
+    def restore() -> None:
+        inherited = ending()
+        if inherited is not None:
+            inherited.let_go()
+
+    return restore
