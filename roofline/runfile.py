@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 SCHEMA = "roofline.run/1"
 _KEY = b"roofline"
 
-Phase = Literal["forward", "backward", "optimizer", "other"]
+# "recomputed" is forward work done again within a backward pass (activation checkpointing).
+Phase = Literal["forward", "backward", "optimizer", "other", "recomputed"]
 # A "replay" is a launch that a profiler of kernels ran again for its counters: in no step, no time
 # of the program; its parent is the kernel event that it stands for, whose start it bears.
 Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range", "replay"]
@@ -64,7 +65,9 @@ class Event:
     # that aliases an argument has the argument's number).  Empty is not recorded.
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
-    counters: dict[str, float] = field(default_factory=dict)  # profiler counters by their own names
+    # Profiler counters by their own names.  Of one that was sampled and shared out with others that
+    # ran in the same sample, "NAME:low" and "NAME:high" bound what the event alone can have.
+    counters: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,8 @@ class Step:
     waited_ns: int | None = None
     warmup: bool = False
     name: str = ""
+    # All that crossed from its first kernel to its last, sampled; empty is not counted.
+    counters: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +109,9 @@ class Recorder:
     shortest_s: float | None = None  # durations below this say more about the recorder
     cache: CacheState = CacheState.WARM
     clock: ClockState = ClockState.UNKNOWN
+    # How counters were sampled while the program ran, in words; "" where events have none, or have
+    # them of launches that a profiler of kernels ran by themselves.
+    counters: str = ""
     exit_code: int | None = None  # of the script; None while unknown
     warnings: tuple[str, ...] = ()  # what was repaired or skipped on the way
 

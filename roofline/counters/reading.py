@@ -1,12 +1,14 @@
 """Finding a quantity among a profiler's counters: one chain of names, the first that is there."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roofline.work import Exactness
 
 # The profiler's own metric names, values in base units (B, s, Hz, flop, counts; "%" as printed).
 Counters = Mapping[str, float]
+# Behind a name: no less, and no more, than this.
+LOW, HIGH = ":low", ":high"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class Reading:
     source: str  # the metric name, or the formula over metric names
     mark: str = ""  # what a reader should know: "above 100 %"
     exactness: Exactness = Exactness.EXACT
+    low: float | None = None  # of a bounded value
+    high: float | None = None
 
 
 def known(counters: Counters, name: str) -> float | None:
@@ -34,8 +38,17 @@ def first(
         value = known(counters, name)
         if value is not None:
             source = name if factor == 1 else f"{name} x {factor:g}"
-            return Reading(value * factor, unit, f"{label}: {source}" if label else source)
+            reading = Reading(value * factor, unit, f"{label}: {source}" if label else source)
+            return _bounded(reading, counters, name, factor)
     return None
+
+
+def _bounded(reading: Reading, counters: Counters, name: str, factor: float) -> Reading:
+    """With the bounds that stand beside the counter, where there are any."""
+    low, high = known(counters, name + LOW), known(counters, name + HIGH)
+    if low is None or high is None:
+        return reading
+    return replace(reading, exactness=Exactness.BOUNDED, low=low * factor, high=high * factor)
 
 
 def total(counters: Counters, metric: str) -> Reading | None:

@@ -148,6 +148,13 @@ def _timed(counters: Counters, chain: Iterable[tuple[str, float, str]]) -> Readi
 
 
 def _entry(boundary: Resource, reading: Reading, access: Access | None = None) -> Entry:
+    bounded = reading.low is not None and reading.high is not None
     return Entry(
-        boundary, round(reading.value), reading.source, access, exactness=reading.exactness
+        boundary,
+        round(reading.value),
+        reading.source,
+        access,
+        exactness=reading.exactness,
+        low=round(reading.low or 0) if bounded else None,
+        high=round(reading.high or 0) if bounded else None,
     )
