@@ -29,7 +29,9 @@ from roofline.report.text import FINDINGS, ROWS
     show_default=True,
     help="Findings to print.",
 )
-@click.option("--what-if", metavar="CHANGES", help="Place it anew: device=NAME, dtype=TYPE.")
+@click.option(
+    "--what-if", metavar="CHANGES", help="Place it anew: device=NAME, dtype=TYPE, batch=N."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
     run: Path, by: str, rows: int, findings: int, what_if: str | None, as_json: bool
@@ -39,7 +41,7 @@ def command(
     \b
     Example:
       roofline show layernorm.roof --by operator
-      roofline show layernorm.roof --what-if device=h100-sxm,dtype=bf16
+      roofline show layernorm.roof --what-if device=h100-sxm,dtype=bf16,batch=64
       roofline show layernorm.roof --json | jq '.findings[0]'
     """
     if what_if is not None:

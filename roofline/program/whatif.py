@@ -1,4 +1,4 @@
-"""The same program under other conditions: another device, another element type.
+"""The same program under other conditions: another device, another element type, another batch.
 
 Calls are rewritten and counted again under the rules, then placed under the other ceilings.  What
 comes out are bounds, and beside them the time at today's fraction of the roof: a guess that the
@@ -11,14 +11,17 @@ from roofline.call import Argument, Tensor
 from roofline.device import Device
 from roofline.errors import BadInput, NotFound
 from roofline.program.alike import IS_ONE
+from roofline.program.batch import NOT_REWRITTEN, rebatched
 from roofline.program.item import Item
+from roofline.program.parts import parts_of
 from roofline.program.placed import recount
 from roofline.program.reading import Program, read
+from roofline.program.timing import timed
 from roofline.runfile import Run, Signature
 from roofline.work import unknown
 
 FLOATS = ("fp64", "fp32", "fp16", "bf16")
-CHANGES = ("device", "dtype")
+CHANGES = ("device", "dtype", "batch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,18 @@ class WhatIf:
     before: Program
     after: Program
 
+    @property
+    def not_rewritten(self) -> tuple[str, ...]:
+        """Calls whose sizes under the change are not known, in words: no time stands for them."""
+        shapes = {part.signature: part.shapes for part in self.before.parts}
+        return tuple(
+            dict.fromkeys(
+                f"{part.name} ({shapes[part.signature]})" if shapes[part.signature] else part.name
+                for part in self.after.parts
+                if any(NOT_REWRITTEN in text for text in part.once.unaccounted)
+            )
+        )
+
     def by(self, grouping: str = "call") -> tuple[Change, ...]:
         """Every line before and after, most time measured today first."""
         after = {_identity(item): item for item in self.after.by(grouping)}
@@ -76,19 +91,45 @@ def parse_changes(text: str) -> dict[str, str]:
     return changes
 
 
-def what_if(run: Run, *, device: Device | None = None, dtype: str | None = None) -> WhatIf:
-    """Place `run` on another device, or with its floating-point tensors in another type.
+def parse_batch(text: str) -> int | tuple[int, int]:
+    """``64``, or ``32:64`` where the recorded batch is stated too.
 
-    On another device data is met where its footprint fits; how long it was unused is not known
-    for caches of other sizes.
+    >>> parse_batch("64"), parse_batch("32:64")
+    (64, (32, 64))
+    """
+    sizes = [int(word) if word.isdecimal() else 0 for word in text.split(":")]
+    if len(sizes) > 2 or min(sizes) < 1:
+        raise BadInput(f"a batch is written 64, or 32:64 (recorded:asked for); got {text!r}")
+    if len(sizes) == 2 and sizes[0] == 1:
+        raise BadInput("a batch of 1 leaves no mark on sizes: record the program with 2 or more")
+    return sizes[0] if len(sizes) == 1 else (sizes[0], sizes[1])
+
+
+def what_if(
+    run: Run,
+    *,
+    device: Device | None = None,
+    dtype: str | None = None,
+    batch: int | tuple[int, int] | None = None,
+) -> WhatIf:
+    """Place `run` on another device, with its floating-point tensors in another type, or with
+    another batch: so many samples, or (recorded, so many) where the recording leaves it open.
+
+    On another device, and with other sizes, data is met where the bytes touched since fit.
     """
     if dtype is not None and dtype not in FLOATS:
         raise NotFound(f"no floating-point type {dtype!r}; there is {', '.join(FLOATS)}")
+    changed, said = run, {"device": device.name if device else None, "dtype": dtype}
+    if batch is not None:
+        now, then = batch if isinstance(batch, tuple) else (None, batch)
+        pair = rebatched(run, then, now)
+        run, changed = pair.before, pair.after
+        said["batch"] = f"{pair.batch.now} -> {pair.batch.then}"
     before = read(run)
     changed = replace(
-        run,
+        changed,
         device=device or run.device,
-        signatures=tuple(_retyped(s, dtype) for s in run.signatures) if dtype else run.signatures,
+        signatures=tuple(_retyped(s, dtype) if dtype else s for s in changed.signatures),
         recorder=run.recorder if device is None else replace(run.recorder, threads=None),
     )
     placed = recount(changed).as_one(_known_as_one(before))
@@ -96,13 +137,9 @@ def what_if(run: Run, *, device: Device | None = None, dtype: str | None = None)
         before,
         device=changed.device,
         conditions=replace(before.conditions, roof=placed.roof),
-        parts=tuple(
-            replace(part, once=placed.at(part.signature, placed.level(part.signature, None)))
-            for part in before.parts
-        ),
+        parts=parts_of(timed(changed, placed), placed),
         chains=(),
     )
-    said = {"device": device.name if device else None, "dtype": dtype}
     words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
     return WhatIf(words=words, before=before, after=after)
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Document = dict[str, Any]
+SHOWN = 4
 
 
 def document(what_if: WhatIf, by: str = "call") -> Document:
@@ -20,6 +21,7 @@ def document(what_if: WhatIf, by: str = "call") -> Document:
         "change": what_if.words,
         "before": {"device": what_if.before.roof.name, **_sums(changes, "before")},
         "after": {"device": what_if.after.roof.name, **_sums(changes, "after")},
+        "not_rewritten": list(what_if.not_rewritten),
         "items": [_change(change) for change in changes],
     }
 
@@ -51,6 +53,9 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
             item["new_binding"] or "-",
         )
     console.print(table)
+    if left := made["not_rewritten"]:
+        shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
+        console.print(f"not in the new times, since their sizes are not known: {shown}")
 
 
 def _change(change: Change) -> Document:

@@ -1,0 +1,135 @@
+"""A recorded run as it would be with another batch: the sizes that carry it, and no others.
+
+Of a live recording the batch is followed through memory (`following`).  A profiler's trace names no
+memory: there sizes are told apart by value (`by_size`), and what cannot be is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from roofline.call import Call
+from roofline.errors import BadInput
+from roofline.program.batch import by_size
+from roofline.program.batch.carried import Batch
+from roofline.program.batch.following import Following, Key
+from roofline.program.batch.inputs import Row, candidates, inputs, weights
+from roofline.program.columns import measured_steps, storages
+from roofline.runfile import Run, Signature
+from roofline.work import unknown
+
+NOT_REWRITTEN = "its sizes with another batch are not known"
+
+__all__ = ["Batch", "Rebatched", "rebatched"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebatched:
+    """A run and its twin with another batch; equal positions in both are the same call."""
+
+    before: Run  # the same recording; calls that carry the batch in several ways stand apart
+    after: Run
+    batch: Batch
+
+
+def rebatched(run: Run, then: int, now: int | None = None) -> Rebatched:
+    """`run` with `then` samples a step; `now`, those it was recorded with, is found or stated."""
+    return _by_memory(run, then, now) if storages(run) else _by_size(run, then, now)
+
+
+def _by_memory(run: Run, then: int, now: int | None) -> Rebatched:
+    rows = _rows(run)
+    known = weights(rows)
+    sizes = candidates(inputs(rows, known))
+    batch = Batch(_now(sizes, now), then)
+    following = Following(batch, known)
+    for row in rows:
+        following.follow(row)
+    following.calls.clear()
+    keys: dict[int, Key] = {row.row: following.follow(row) for row in rows}
+    places: dict[Key | int, int] = {}  # key, or signature alone -> position in the new run
+    named = run.events["signature"].to_pylist()
+    column = [places.setdefault(keys.get(at, one), len(places)) for at, one in enumerate(named)]
+    before, after = [], []
+    for key in places:
+        if isinstance(key, int):
+            before.append(run.signatures[key])
+            after.append(_without(run.signatures[key]))
+        else:
+            before.append(run.signatures[key[0]])
+            after.append(_with(run.signatures[key[0]], following.calls[key]))
+    return _pair(_numbered(run, column), before, after, batch)
+
+
+def _by_size(run: Run, then: int, now: int | None) -> Rebatched:
+    calls = [s.call for s in run.signatures if s.call is not None]
+    batch = Batch(_now(by_size.samples(calls), now), then)
+    sizes = by_size.carrying(calls, batch)
+    after = [
+        _with(s, None if s.call is None else by_size.rewritten(s.call, sizes, batch))
+        for s in run.signatures
+    ]
+    return _pair(run, run.signatures, after, batch)
+
+
+def _now(sizes: Sequence[int], stated: int | None) -> int:
+    """The batch that was recorded: stated, or the one size that every input begins with."""
+    if stated is not None:
+        return stated
+    if len(sizes) == 1:
+        return sizes[0]
+    if not sizes:
+        raise BadInput(
+            "no input of the recording begins with a batch of more than 1, and a batch of 1 leaves "
+            "no mark on sizes; state what it was recorded with, such as batch=8:64"
+        )
+    named = " and ".join(map(str, sizes[:4]))
+    raise BadInput(
+        f"inputs of the recording begin with {named}: state which is the batch, "
+        f"such as batch={sizes[0]}:64"
+    )
+
+
+def _rows(run: Run) -> list[Row]:
+    """Every call whose memory was recorded, in order."""
+    measured = set(measured_steps(run))
+    names = ("signature", "phase", "step", "reads", "writes")
+    columns = zip(*(run.events[name].to_pylist() for name in names), strict=True)
+    return [
+        Row(at, call, signature, phase, step in measured, reads or (), writes or ())
+        for at, (signature, phase, step, reads, writes) in enumerate(columns)
+        if (call := run.signatures[signature].call) is not None
+        and len(reads or ()) == len(call.tensors)
+        and len(writes or ()) == len(call.outputs)
+    ]
+
+
+def _with(signature: Signature, call: Call | None) -> Signature:
+    """The signature of the rewritten call; what could not be rewritten is named, never counted."""
+    return _without(signature) if call is None else Signature(name=signature.name, call=call)
+
+
+def _without(signature: Signature) -> Signature:
+    """A signature whose sizes with the other batch are not known; a view stays one."""
+    ledger = signature.ledger
+    if ledger is not None and not ledger.entries and not ledger.unaccounted:
+        return signature
+    return Signature(name=signature.name, ledger=unknown(f"{signature.name}: {NOT_REWRITTEN}"))
+
+
+def _pair(
+    run: Run, before: Sequence[Signature], after: Sequence[Signature], batch: Batch
+) -> Rebatched:
+    return Rebatched(
+        before=replace(run, signatures=tuple(before)),
+        after=replace(run, signatures=tuple(after)),
+        batch=batch,
+    )
+
+
+def _numbered(run: Run, signatures: Sequence[int]) -> Run:
+    """The run with other signature numbers in its events."""
+    import pyarrow as pa
+
+    at = run.events.schema.get_field_index("signature")
+    column = pa.array(signatures, pa.int32())
+    return replace(run, events=run.events.set_column(at, "signature", column))
