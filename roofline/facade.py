@@ -64,11 +64,10 @@ class Recording:
 
     def show(self, by: str = "call") -> None:
         """Print the answer, the table and the findings."""
-        from rich.console import Console
-
+        from roofline.report.console import console
         from roofline.report.text import print_document
 
-        print_document(self.document(by), Console(highlight=False))
+        print_document(self.document(by), console())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         from rich.console import Console
@@ -121,11 +120,10 @@ class Accounting:
 
     def show(self, by: str = "operator", device: Device | None = None) -> None:
         """Print the whole, what is missing, and the table."""
-        from rich.console import Console
-
         from roofline.report.account import print_document
+        from roofline.report.console import console
 
-        print_document(self.document(by, device), Console(highlight=False))
+        print_document(self.document(by, device), console())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         from rich.console import Console

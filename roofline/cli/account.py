@@ -15,6 +15,7 @@ from roofline.accounting import GROUPINGS, subject
 from roofline.capture import INSTALL
 from roofline.errors import BadInput, Missing
 from roofline.report import account as report
+from roofline.report.console import console
 
 if TYPE_CHECKING:
     from roofline.device import Device
@@ -96,8 +97,6 @@ def command(
         json.dump(document, sys.stdout, allow_nan=False)
         sys.stdout.write("\n")
         return
-    from roofline.cli.output import console
-
     report.print_document(document, console(), rows=rows, conventions=conventions)
     if checked is not None:
         from roofline.report import cross_check as report_of_check

@@ -1,8 +1,6 @@
 """``roofline devices --diff``: two measurements of one device beside each other."""
 
-import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +8,7 @@ import click
 
 from roofline.device import Device
 from roofline.errors import NotFound
+from roofline.report.console import console
 from roofline.units import show as quantity
 
 if TYPE_CHECKING:
@@ -31,17 +30,14 @@ def show(before: str, after: str, *, as_json: bool) -> None:
         document = _document(old, new, found, differ)
         click.echo(msgspec.json.format(msgspec.json.encode(document)))
         return
-    from rich.console import Console
-
-    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    console = Console(width=110 if piped else None, highlight=False, markup=False, emoji=False)
-    console.print(f"{old.name} ({old.id})", style="bold")
+    out = console()
+    out.print(f"{old.name} ({old.id})", style="bold")
     if old.id != new.id:
-        console.print(f"against {new.name} ({new.id}): another device", style="bold")
-    console.print()
-    console.print(_table(found))
+        out.print(f"against {new.name} ({new.id}): another device", style="bold")
+    out.print()
+    out.print(_table(found))
     for name, was, now in differ:
-        console.print(f"{name}: {was or 'not stated'}, now {now or 'not stated'}")
+        out.print(f"{name}: {was or 'not stated'}, now {now or 'not stated'}")
 
 
 def _measurement(name: str) -> Device:

@@ -8,6 +8,7 @@ import click
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Provenance
+from roofline.report.console import console
 from roofline.units import DECIMAL, number_of, show, show_binary
 
 if TYPE_CHECKING:
@@ -56,16 +57,14 @@ def command(name: str | None, diff: tuple[str, str] | None, as_json: bool) -> No
         rows += [_record(device, when) for device, when in measured]
         click.echo(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA, "devices": rows})))
         return
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
+    out = console()
     if name is None:
-        _list(console, printed, measured)
+        _list(out, printed, measured)
         return
     for device in printed:
-        _details(console, device, None)
+        _details(out, device, None)
     for device, when in measured:
-        _details(console, device, when)
+        _details(out, device, when)
 
 
 _Measured = list[tuple[Device, datetime]]
@@ -128,7 +127,7 @@ def _record(device: Device, when: datetime | None) -> dict[str, Any]:
     }
 
 
-def _list(console: "Console", printed: list[Device], measured: _Measured) -> None:
+def _list(out: "Console", printed: list[Device], measured: _Measured) -> None:
     """One line a device; a cell that nobody printed or measured stays empty."""
     table = _table("device", "kind")
     for heading in ("dram\nGB/s", "fp32\nTflop/s", "bf16\nTflop/s"):
@@ -142,15 +141,15 @@ def _list(console: "Console", printed: list[Device], measured: _Measured) -> Non
             for c in shown
         ]
         table.add_row(device.id, device.kind, *cells, _bases(shown), _letters(shown))
-    console.print(table)
-    console.print(
+    out.print(table)
+    out.print(
         "\nfp32 on the vector units, bf16 on the matrix units; dense, FMA = 2 flop; an empty cell "
         f"is unknown.  conf: {LETTERS}.  `roofline devices NAME` shows every number's source."
     )
     for device, when in measured:
-        console.print(f"{device.id}: measured {_age(when)}")
+        out.print(f"{device.id}: measured {_age(when)}")
     if not measured:
-        console.print("Nothing is measured here yet; `roofline measure` does that.")
+        out.print("Nothing is measured here yet; `roofline measure` does that.")
 
 
 def _best(device: Device, resource: Resource) -> Ceiling | None:
@@ -168,15 +167,15 @@ def _letters(shown: list[Ceiling | None]) -> str:
     return " ".join(sorted({c.provenance.confidence for c in shown if c is not None} - {""}))
 
 
-def _details(console: "Console", device: Device, when: datetime | None) -> None:
+def _details(out: "Console", device: Device, when: datetime | None) -> None:
     state = "printed" if when is None else f"measured {_age(when)}"
-    console.print(f"\n{device.name}", style="bold")
-    console.print(f"{device.id}, {device.kind}, {state}")
+    out.print(f"\n{device.name}", style="bold")
+    out.print(f"{device.id}, {device.kind}, {state}")
     if device.aliases:
-        console.print(f"also: {', '.join(device.aliases)}")
+        out.print(f"also: {', '.join(device.aliases)}")
     if device.note:
-        console.print(f"note: {device.note}")
-    console.print()
+        out.print(f"note: {device.note}")
+    out.print()
     sources: dict[str, int] = {}
     table = _table("resource")
     table.add_column("rate", justify="right", no_wrap=True)
@@ -189,21 +188,21 @@ def _details(console: "Console", device: Device, when: datetime | None) -> None:
         table.add_row(c.resource.name, rate, *_origin(c.provenance, sources), conditions)
     for mapped in device.mapped:
         table.add_row(mapped.lacks.name, "", "", "", "", f"as {mapped.uses.name}: {mapped.why}")
-    console.print(table)
+    out.print(table)
     if any(c.provenance.spread for c in device.ceilings):
-        console.print()
-        console.print(_spreads(device))
+        out.print()
+        out.print(_spreads(device))
     if device.facts:
-        console.print()
+        out.print()
         table = _table("fact", "value", "basis", "conf", "src", "conditions")
         for fact in device.facts:
             origin = _origin(fact.provenance, sources)
             value = _value(fact.value, fact.unit)
             table.add_row(fact.name, value, *origin, fact.provenance.conditions)
-        console.print(table)
-    console.print()
+        out.print(table)
+    out.print()
     for source, number in sources.items():
-        console.print(f"[{number}] {source}")
+        out.print(f"[{number}] {source}")
 
 
 def _origin(provenance: Provenance, sources: dict[str, int]) -> tuple[str, str, str]:

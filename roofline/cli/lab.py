@@ -1,7 +1,6 @@
 """``roofline lab``: guess first, then measure your own device."""
 
 import importlib.util
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 
 from roofline.capture import INSTALL
 from roofline.errors import BadInput, Missing, NotFound
+from roofline.report.console import console
 from roofline.units import parse, show
 
 if TYPE_CHECKING:
@@ -235,12 +235,10 @@ def _document(outcome: "Outcome", prediction: float | None) -> dict[str, Any]:
 
 
 def _print(outcome: "Outcome", prediction: float | None) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    console = Console(width=110 if piped else None, highlight=False, markup=False, emoji=False)
-    console.print(f"{outcome.experiment} on {outcome.device}\n", style="bold")
+    out = console()
+    out.print(f"{outcome.experiment} on {outcome.device}\n", style="bold")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, column in enumerate(outcome.columns):
         table.add_column(column.name, justify="left" if i == 0 else "right", no_wrap=True)
@@ -248,21 +246,21 @@ def _print(outcome: "Outcome", prediction: float | None) -> None:
         table.add_row(
             *(_cell(cell, column) for cell, column in zip(row, outcome.columns, strict=True))
         )
-    console.print(table)
+    out.print(table)
     unit = outcome.question.unit
-    console.print(f"\n{outcome.question.text}")
+    out.print(f"\n{outcome.question.text}")
     measured = "not found" if outcome.answer is None else _value(outcome.answer, unit)
-    console.print(f"  measured   {measured}")
+    out.print(f"  measured   {measured}")
     if prediction is None:
-        console.print("  predicted  nothing; --predict takes a guess")
+        out.print("  predicted  nothing; --predict takes a guess")
     else:
         off = (
             "" if not outcome.answer else f" (measured is {outcome.answer / prediction:.2f} of it)"
         )
-        console.print(f"  predicted  {_value(prediction, unit)}{off}")
+        out.print(f"  predicted  {_value(prediction, unit)}{off}")
     for note in outcome.notes:
-        console.print(note)
-    console.print(f"\n{'; '.join(outcome.conditions)}")
+        out.print(note)
+    out.print(f"\n{'; '.join(outcome.conditions)}")
 
 
 def _value(value: float, unit: str) -> str:

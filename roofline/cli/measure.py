@@ -16,6 +16,7 @@ import click
 from roofline.cli.ceiling_table import table, unstable
 from roofline.device import Device
 from roofline.errors import BadInput, Missing
+from roofline.report.console import console
 
 if TYPE_CHECKING:
     from roofline.bench.cpu import Progress
@@ -153,19 +154,17 @@ def _bar(prefix: str, wanted: bool) -> "Iterator[Progress]":
 
 
 def _print(device: Device) -> None:
-    from rich.console import Console
 
     from roofline import devices
     from roofline.devices import datasheet
 
-    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    console = Console(width=110 if piped else None, highlight=False, markup=False, emoji=False)
-    console.print(f"{device.name} ({device.id})\n", style="bold")
+    out = console()
+    out.print(f"{device.name} ({device.id})\n", style="bold")
     sheet = datasheet.load(device.id) if device.id in devices.known() else None
-    console.print(table(device, sheet))
+    out.print(table(device, sheet))
     for line in unstable(device.ceilings):
-        console.print(f"* {line}")
+        out.print(f"* {line}")
     for mapped in device.mapped:
-        console.print(f"{mapped.lacks.name} is taken as {mapped.uses.name}: {mapped.why}")
+        out.print(f"{mapped.lacks.name} is taken as {mapped.uses.name}: {mapped.why}")
     if device.note:
-        console.print(f"\n{device.note}")
+        out.print(f"\n{device.note}")

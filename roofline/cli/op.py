@@ -13,6 +13,7 @@ from roofline.provenance import Basis, Provenance
 from roofline.report import text
 from roofline.report.document import document
 from roofline.units import parse
+from roofline.work import Work
 
 STATED = "stated on the command line"
 
@@ -51,10 +52,13 @@ def command(
         return
     if name is None:
         raise BadInput(f"name an operator; there is {', '.join(ops.FORMULAS)}")
-    ledger = ops.formula(name, **_assignments(parameters))
+    given = _assignments(parameters)
+    ledger = ops.formula(name, **given)
     known, roof = _roof(device, compute, bandwidth)
     time_s = None if time_text is None else parse(time_text, "s")
-    made = document(single(name, ledger, roof, time_s, known))
+    executed = None if known is None else ops.formula_executed(name, ledger, known.kind, given)
+    work = Work(algorithmic=ledger, executed=executed)
+    made = document(single(name, work, roof, time_s, known))
     click.echo(json.dumps(made) if as_json else text.operator_text(made))
 
 

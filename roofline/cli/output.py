@@ -1,19 +1,13 @@
 """How commands print: one document as JSON, or the same document as text."""
 
 import json
-import os
 import sys
-from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roofline.report import text
+from roofline.report.console import console
 from roofline.report.document import of_run
 from roofline.runfile import Run
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-PIPED_WIDTH = 110  # columns when nobody's terminal says otherwise
 
 
 def print_run(
@@ -52,13 +46,3 @@ def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) 
 def _print_json(document: dict[str, Any]) -> None:
     json.dump(document, sys.stdout, allow_nan=False)
     sys.stdout.write("\n")
-
-
-def console() -> "Console":
-    """Standard output as a console, as wide as its terminal, or of one width when piped."""
-    from rich.console import Console
-
-    if isinstance(sys.stdout, TextIOWrapper):  # an ellipsis, where the encoding has none
-        sys.stdout.reconfigure(errors="replace")
-    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=PIPED_WIDTH if piped else None, highlight=False)

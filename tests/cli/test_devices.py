@@ -50,7 +50,7 @@ def test_the_list_has_one_line_a_device(capsys):
     ]  # fmt: skip
     assert line(out, "amd-epyc-9654") == ["amd-epyc-9654", "cpu", "460.8", "7.37", "mixed", "B"]
     assert line(out, "nvidia-jetson-thor-t5000") == ["nvidia-jetson-thor-t5000", "gpu"]
-    assert sum(f" {kind} " in x for x in out.splitlines() for kind in ("cpu", "gpu")) == 67
+    assert sum(f" {kind} " in f"{x} " for x in out.splitlines() for kind in ("cpu", "gpu")) == 67
     assert "Nothing is measured here yet" in out
 
 

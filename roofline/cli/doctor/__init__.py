@@ -1,13 +1,12 @@
 """``roofline doctor``: what works on this machine, held against known answers."""
 
 import json
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from roofline.errors import GateFailed
+from roofline.report.console import console
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +30,6 @@ def command(as_json: bool) -> None:
     from dataclasses import asdict
 
     from roofline.cli.doctor import answers, machine
-    from roofline.cli.output import PIPED_WIDTH
 
     # The model is asked while another process tries to import torch; a ceiling needs quiet.
     probe = machine.start_torch()
@@ -42,14 +40,10 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(document))
     else:
-        from rich.console import Console
-
-        piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-        width = PIPED_WIDTH if piped else None
-        console = Console(width=width, highlight=False, markup=False, emoji=False)
-        console.print(_what_is_here(document))
-        console.print()
-        console.print(_known_answers(document))
+        out = console()
+        out.print(_what_is_here(document))
+        out.print()
+        out.print(_known_answers(document))
     if wrong := [answer.name for answer in given if answer.status == "wrong"]:
         raise GateFailed(f"known answers came out wrong: {', '.join(wrong)}")
 

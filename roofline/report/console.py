@@ -1,0 +1,62 @@
+"""Standard output as a console: as wide as its terminal, or of one width where nobody has one."""
+
+import os
+import re
+import sys
+from io import TextIOWrapper
+from typing import IO, TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPED = 110  # columns when nobody's terminal says otherwise
+TERMINAL = 80  # columns of a terminal that does not say
+NARROWEST, WIDEST = 40, 1000  # columns that can be meant; beyond them the nearer of the two
+
+
+def console() -> "Console":
+    """Standard output, in words alone: no markup, no highlighting, no emoji."""
+    from rich.console import Console
+
+    if isinstance(sys.stdout, TextIOWrapper):  # an ellipsis, where the encoding has none
+        sys.stdout.reconfigure(errors="replace")
+    terminal = sys.stdout.isatty()
+    return Console(
+        file=sys.stdout if terminal else cast("IO[str]", _Trimmed(sys.stdout)),
+        width=_width(terminal),
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def _width(terminal: bool) -> int:
+    said = os.environ.get("COLUMNS", "")
+    columns = int(said) if said.isascii() and said.isdigit() else 0
+    if not columns and terminal:
+        try:
+            columns = os.get_terminal_size(sys.stdout.fileno()).columns or TERMINAL
+        except OSError:
+            columns = TERMINAL
+    return min(max(columns or PIPED, NARROWEST), WIDEST)
+
+
+class _Trimmed:
+    """A stream without blanks at the ends of lines, which a terminal hides and a file keeps."""
+
+    def __init__(self, stream: IO[str]):
+        self._stream = stream
+        self.encoding = getattr(stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> int:
+        self._stream.write(re.sub(r" +(?=\n)", "", text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
