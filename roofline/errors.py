@@ -37,9 +37,16 @@ class GateFailed(RooflineError):
 def near(name: str, known: Iterable[str], limit: int = 5) -> list[str]:
     """Names in `known` that look like `name`, best first, for "did you mean".
 
+    Those that begin with all of `name` come before those that are only alike.
+
     >>> near("relü", ["relu", "gelu", "softmax"])
     ['relu', 'gelu']
+    >>> near("fp8", ["fp64", "fp8_e4m3", "fp8_e5m2"])
+    ['fp8_e4m3', 'fp8_e5m2', 'fp64']
     """
     import difflib
 
-    return difflib.get_close_matches(name, list(known), n=limit, cutoff=0.45)
+    names = list(known)
+    longer = [each for each in names if name and each.startswith(name)]
+    alike = difflib.get_close_matches(name, names, n=limit, cutoff=0.45)
+    return list(dict.fromkeys((*longer, *alike)))[:limit]

@@ -3,13 +3,15 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from roofline.call import DTYPE_BYTES
 from roofline.errors import BadInput, NotFound, near
+from roofline.ops.shapes import dtype_named
 from roofline.work import Ledger
 
 Formula = Callable[..., Ledger]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,12 @@ def named(formulas: Mapping[str, Formula], name: str) -> Formula:
     return formulas[name]
 
 
-def parameters(formula: Formula) -> tuple[Parameter, ...]:
+def parameters(formula: Callable[..., object]) -> tuple[Parameter, ...]:
     """Name, type and default of each parameter, in order."""
     return tuple(_parameter(p) for p in inspect.signature(formula).parameters.values())
 
 
-def evaluate(name: str, formula: Formula, given: Mapping[str, str]) -> Ledger:
+def evaluate(name: str, formula: Callable[..., T], given: Mapping[str, str]) -> T:
     """Call `formula` with the values in `given`, which are text; the errors list what fits."""
     known = {p.name: p for p in parameters(formula)}
     listing = ", ".join(str(p) for p in known.values())
@@ -63,7 +65,8 @@ def _value(name: str, parameter: Parameter, text: str) -> object:
     try:
         return _read(parameter.type, text)
     except ValueError:
-        raise BadInput(f"{name}: {parameter.name}={text!r} is not {_means(parameter)}") from None
+        means = _means(parameter, text)
+        raise BadInput(f"{name}: {parameter.name}={text!r} is not {means}") from None
 
 
 def _read(kind: str, text: str) -> Any:
@@ -75,8 +78,10 @@ def _read(kind: str, text: str) -> Any:
         if text.lower() not in _WORDS:
             raise ValueError
         return _WORDS[text.lower()]
-    if kind == "dtype" and text not in DTYPE_BYTES:
-        raise ValueError
+    if kind == "dtype":
+        text = dtype_named(text)
+        if text not in DTYPE_BYTES:
+            raise ValueError
     if "|" in kind and text not in kind.split("|"):
         raise ValueError
     return text
@@ -85,7 +90,9 @@ def _read(kind: str, text: str) -> Any:
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _means(parameter: Parameter) -> str:
-    meanings = {"int": "a whole number", "float": "a number", "bool": "true or false",
-                "dtype": f"one of {', '.join(DTYPE_BYTES)}"}  # fmt: skip
-    return meanings.get(parameter.type, f"one of {', '.join(parameter.type.split('|'))}")
+def _means(parameter: Parameter, text: str) -> str:
+    meanings = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+    known = list(DTYPE_BYTES) if parameter.type == "dtype" else parameter.type.split("|")
+    close = near(text, known, limit=3)
+    others = [name for name in known if name not in close]
+    return meanings.get(parameter.type, f"one of {', '.join([*close, *others])}")

@@ -43,9 +43,18 @@ def dtype_argument(call: Call, index: int) -> str | None:
         return None
     if isinstance(found, int):
         return _SCALAR_TYPE.get(found)
-    name = found.removeprefix("torch.")
-    name = _TORCH.get(name, name)
+    name = dtype_named(found)
     return name if name in _KIND else None
+
+
+def dtype_named(text: str) -> str:
+    """The name used here of a dtype as torch writes it; any other text as it is.
+
+    >>> dtype_named("torch.bfloat16"), dtype_named("half"), dtype_named("fp8")
+    ('bf16', 'fp16', 'fp8')
+    """
+    name = text.removeprefix("torch.")
+    return _TORCH.get(name, name)
 
 
 def broadcast(call: Call, shapes: Iterable[Sequence[int]]) -> tuple[int, ...]:

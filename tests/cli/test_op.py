@@ -86,7 +86,7 @@ def test_a_pipe_without_a_ceiling_is_named(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["op", "gem", "m=1", *STATED], "'gem'; there is gemv, gemm"),
+        (["op", "gem", "m=1", *STATED], "'gem'; there is gemm, gemv"),
         (["op", *STATED], "name an operator; there is gemm"),
         (["op", "gemm", "m=1", *STATED], "n"),
         (["op", "gemm", "m=1", "n=1", "k=1", "q=2", *STATED], "q"),

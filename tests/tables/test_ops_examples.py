@@ -173,14 +173,24 @@ def test_the_accumulator_is_part_of_the_pipe(dtype, math, pipe):
     assert pipes == {pipe: 17_179_869_184}
 
 
+@pytest.mark.parametrize("spelled", ["fp16", "float16", "half", "torch.float16"])
+def test_a_dtype_is_spelled_as_here_or_as_in_torch(spelled):
+    """2 * 2 * 3 * 4 flop, 2 B an element."""
+    ledger = ops.formula("gemm", m="2", n="3", k="4", dtype=spelled)
+
+    assert ledger.demand()[TENSOR_FP16] == 48
+    assert ledger.traffic(DRAM, "write") == 2 * 3 * 2
+
+
 @pytest.mark.parametrize(
     ("name", "given", "error", "sentence"),
     [
-        ("gem", {}, NotFound, "no operator formula 'gem'; there is gemv, gemm, gelu"),
+        ("gem", {}, NotFound, "no operator formula 'gem'; there is gemm, gemv, gelu"),
         ("gemm", {"m": "1", "q": "2"}, BadInput, "gemm has no parameter 'q'; it has m: int, n: int, k: int, dtype: dtype = 'bf16'"),
         ("gemm", {"m": "1"}, BadInput, "gemm needs n, k; its parameters are m: int, n: int"),
         ("gemm", {"m": "x", "n": "1", "k": "1"}, BadInput, "gemm: m='x' is not a whole number"),
-        ("gemm", {"m": "1", "n": "1", "k": "1", "dtype": "fp7"}, BadInput, "gemm: dtype='fp7' is not one of fp64, fp32"),
+        ("gemm", {"m": "1", "n": "1", "k": "1", "dtype": "fp7"}, BadInput, "gemm: dtype='fp7' is not one of fp4, "),
+        ("gemm", {"m": "1", "n": "1", "k": "1", "dtype": "fp8"}, BadInput, "gemm: dtype='fp8' is not one of fp8_e4m3, fp8_e5m2, "),
         ("gemm", {"m": "1", "n": "1", "k": "1", "math": "no"}, BadInput, "gemm: math='no' is not one of ieee, tf32, bf16, fp16, acc16"),
         ("gemm", {"m": "1", "n": "1", "k": "1", "bias": "x"}, BadInput, "gemm: bias='x' is not true or false"),
         ("gemm", {"m": "0", "n": "1", "k": "-2"}, BadInput, "gemm needs sizes of at least 1; got m=0, k=-2"),
