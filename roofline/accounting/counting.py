@@ -234,12 +234,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         else:
             node = torch._C._current_autograd_node()
             module = 0 if node is None else modules.of_node(node)
-        # Backward records a graph of its own only to be differentiated again, and keeps it then.
-        # Checkpointing records one to have again what it threw away.
-        again = torch.is_grad_enabled() and (
-            within or not torch._C._autograd._get_current_graph_task_keep_graph()
-        )
-        return BACKWARD, module, again
+        return BACKWARD, module, modules.again(task)
 
     def _parts(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Run a composite operator as PyTorch would outside of inference_mode: as its parts."""

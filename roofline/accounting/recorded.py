@@ -7,7 +7,7 @@ from pathlib import Path
 from roofline import importers, ops, runfile
 from roofline.accounting.account import Account, Line
 from roofline.errors import BadInput
-from roofline.runfile import Run, Signature, Step
+from roofline.runfile import Phase, Run, Signature, Step
 
 CALLS = ("op", "region")  # kernels are what operators caused, and have no work of their own
 
@@ -49,7 +49,11 @@ def _lines(run: Run, steps: Sequence[int]) -> Iterator[Line]:
     columns = (groups[name].to_pylist() for name in (*keys, "step_count"))
     for signature, phase, module, kind, calls in zip(*columns, strict=True):
         if kind in CALLS:
-            yield Line(signature=signature, calls=calls, phase=phase, module=module)
+            again = phase == "recomputed"
+            where: Phase = "backward" if again else phase
+            yield Line(
+                signature=signature, calls=calls, phase=where, module=module, recomputed=again
+            )
 
 
 def _recounted(signature: Signature) -> Signature:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from roofline.runfile import arrow_schema
 
-PHASES = ("forward", "backward", "optimizer", "other")
-FORWARD, BACKWARD, OPTIMIZER, OTHER = range(4)
+PHASES = ("forward", "backward", "optimizer", "other", "recomputed")
+FORWARD, BACKWARD, OPTIMIZER, OTHER, RECOMPUTED = range(5)
 OP, REGION, KERNEL, MEMCPY = range(4)
 _KINDS = ("op", "region", "kernel", "memcpy")
 NO_FAULTS = -1  # not counted

@@ -18,7 +18,16 @@ from torch.utils._python_dispatch import (
 )
 
 from roofline.capture.book import Book
-from roofline.capture.columns import BACKWARD, FORWARD, NO_FAULTS, OP, OPTIMIZER, OTHER, Columns
+from roofline.capture.columns import (
+    BACKWARD,
+    FORWARD,
+    NO_FAULTS,
+    OP,
+    OPTIMIZER,
+    OTHER,
+    RECOMPUTED,
+    Columns,
+)
 from roofline.capture.frames import leave_alone
 from roofline.capture.layouts import any_sparse
 from roofline.capture.modules import Modules
@@ -215,7 +224,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         modules = self._modules
         module, task = modules.current, torch._C._current_graph_task_id()
         if task != -1:
-            phase = BACKWARD
+            phase = RECOMPUTED if modules.again(task) else BACKWARD
             # A module entered within this backward pass is recomputing; else ask the node.
             if modules.task != task:
                 node = torch._C._current_autograd_node()

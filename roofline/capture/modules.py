@@ -69,6 +69,16 @@ class Modules:
             torch.nn.Module._call_impl = self._original
             self._original = None
 
+    def again(self, task: int) -> bool:
+        """Whether what runs in the backward pass `task` is forward work done a second time.
+
+        Backward records a graph of its own only to be differentiated again, and keeps it then.
+        Checkpointing records one to have again what it threw away.
+        """
+        return torch.is_grad_enabled() and (
+            self.task == task or not torch._C._autograd._get_current_graph_task_keep_graph()
+        )
+
     def of_node(self, node: Any) -> int:
         """The module that ran when an autograd node was made; 0 where that is not known.
 

@@ -88,7 +88,9 @@ class Key:
         try:
             storage = tensor.untyped_storage()
             # Strides of a sparse tensor read as those of an expanded one: it has left us by now.
-            parts = (tensor.shape, tensor.stride(), tensor.dtype, tensor.is_cpu or tensor.device)
+            parts: tuple[Any, ...] = (
+                tensor.shape, tensor.stride(), tensor.dtype, tensor.is_cpu or tensor.device
+            )  # fmt: skip
             offset = tensor.storage_offset()
         except RuntimeError:  # what tensors raise when asked for what they do not have
             held = layouts.held(tensor)

@@ -13,9 +13,10 @@ from roofline.provenance import Basis, Provenance
 from roofline.report import text
 from roofline.report.document import document
 from roofline.units import parse
-from roofline.work import Work
+from roofline.work import Ledger, Work
 
 STATED = "stated on the command line"
+TILED = 8.0  # compute capability from which tensor instructions have the tiles of `ops`
 
 
 @click.command("op")
@@ -56,10 +57,21 @@ def command(
     ledger = ops.formula(name, **given)
     known, roof = _roof(device, compute, bandwidth)
     time_s = None if time_text is None else parse(time_text, "s")
-    executed = None if known is None else ops.formula_executed(name, ledger, known.kind, given)
-    work = Work(algorithmic=ledger, executed=executed)
+    work = Work(algorithmic=ledger, executed=_executed(known, name, ledger, given))
     made = document(single(name, work, roof, time_s, known))
     click.echo(json.dumps(made) if as_json else text.operator_text(made))
+
+
+def _executed(
+    device: Device | None, name: str, ledger: Ledger, given: dict[str, str]
+) -> Ledger | None:
+    """What this device is known to do beyond the formula: tiles are those of NVIDIA's."""
+    if device is None:
+        return None
+    generation = device.fact("compute_capability")
+    if device.kind == "gpu" and (generation is None or float(generation.value) < TILED):
+        return None
+    return ops.formula_executed(name, ledger, device.kind, given)
 
 
 def _assignments(parameters: tuple[str, ...]) -> dict[str, str]:

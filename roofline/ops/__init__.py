@@ -6,6 +6,7 @@ and one hand-counted row to tests/tables.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Literal
 
 from roofline.call import Call
 from roofline.errors import RooflineError
@@ -44,6 +45,7 @@ from roofline.ops import (
     resampling,
     sdpa,
     sized,
+    sized_executed,
     sorting,
     sparse,
     sparse_pairs,
@@ -150,8 +152,8 @@ FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f
 __all__ = [
     "BY_OP", "FORMULAS", "PRODUCTS", "RULES", "STREAMING", "Parameter", "account", "add",
     "add_rule", "attention", "bmm", "conv2d", "copy", "elementwise", "embedding", "executed",
-    "formula", "gelu", "gemm", "gemv", "known", "layer_norm", "linear", "mean", "mul",
-    "packed_gemm", "parameters", "relu", "rms_norm", "saxpy", "silu", "softmax",
+    "formula", "formula_executed", "gelu", "gemm", "gemv", "known", "layer_norm", "linear", "mean",
+    "mul", "packed_gemm", "parameters", "relu", "rms_norm", "saxpy", "silu", "softmax",
 ]  # fmt: skip
 
 
@@ -217,6 +219,16 @@ def executed(call: Call) -> Ledger | None:
     if arithmetic is None or moved is None:
         return arithmetic or moved
     return arithmetic + moved
+
+
+def formula_executed(
+    name: str, asked: Ledger, kind: Literal["cpu", "gpu"], given: Mapping[str, str]
+) -> Ledger | None:
+    """What such hardware is known to run and move beyond a formula's ledger; None as above."""
+    if kind == "cpu":
+        return hardware.allocated(asked)
+    twin = sized_executed.TWINS.get(name)
+    return None if twin is None else formulas.evaluate(name, twin, given)
 
 
 def parameters(name: str) -> tuple[Parameter, ...]:

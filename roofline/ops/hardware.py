@@ -23,7 +23,8 @@ def moved(call: Call, asked: Ledger, streamed: Iterable[Tensor]) -> Ledger | Non
 
     `streamed` are the operands whose every element is read: only of those the sectors are known.
     """
-    extra = [*_allocated(call, asked), *_neighbours(call, streamed)]
+    fetched = _allocated(asked) if call.device == "cpu" else []
+    extra = [*fetched, *_neighbours(call, streamed)]
     if not extra:
         return None
     lines = tuple(e for e in asked.entries if e.resource == DRAM)
@@ -63,9 +64,16 @@ def _shifted(starts: dict[int, int], n: int, step: int, size: int) -> dict[int, 
     return found
 
 
-def _allocated(call: Call, asked: Ledger) -> list[Entry]:
+def allocated(asked: Ledger) -> Ledger | None:
+    """The bytes of `asked` as a CPU moves them; None when it fetches nothing to write it."""
+    lines = tuple(e for e in asked.entries if e.resource == DRAM)
+    fetched = _allocated(asked)
+    return Ledger(Count.EXECUTED, (*lines, *fetched), (), (ALLOCATES,)) if fetched else None
+
+
+def _allocated(asked: Ledger) -> list[Entry]:
     """Bytes written that are not read anyway: what the footprint has beyond the reads."""
-    if call.device != "cpu" or asked.footprint is None:
+    if asked.footprint is None:
         return []
     fresh = asked.footprint - asked.traffic(DRAM, "read")
     if fresh <= 0:

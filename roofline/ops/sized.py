@@ -50,6 +50,12 @@ def saxpy(n: int, dtype: str = "fp32") -> Ledger:
     return pointwise.in_place(_POINTWISE["add"], Call("aten::add_", (x, Tensor((n,), dtype), 2.0)))
 
 
+def triad(n: int, dtype: str = "fp64") -> Ledger:
+    """a[N] = b[N] + s * c[N]: 2*N flop, 2*N*s read, N*s written.  Source: McCalpin, STREAM."""
+    _positive("triad", n)
+    return elementwise(n, inputs=2, flop=2, dtype=dtype)
+
+
 def relu(n: int, dtype: str = "fp32") -> Ledger:
     """y[N] = max(x[N], 0): N flop (a comparison is one), N*s read, N*s written."""
     return _pointwise("relu", n, dtype, 1)
@@ -98,6 +104,7 @@ FORMULAS: tuple[Callable[..., Ledger], ...] = (
     add,
     mul,
     saxpy,
+    triad,
     relu,
     gelu,
     silu,

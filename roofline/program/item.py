@@ -36,6 +36,11 @@ class Part:
     page_faults: int | None
 
     @property
+    def recomputed(self) -> bool:
+        """Whether it was done a second time for a backward pass: the model asks for it once."""
+        return self.phase == "recomputed"
+
+    @property
     def time_ns(self) -> float | None:
         """Of all calls whose time is known; None when none is."""
         return sum(self.step_ns.values()) if self.step_ns else None

@@ -1,6 +1,6 @@
 """Reading a run: recount, place, time, group."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -18,7 +18,7 @@ from roofline.program.placed import recount
 from roofline.program.replays import Replay, replays
 from roofline.program.timing import busy_ns, means_s, outside_ns, timed
 from roofline.runfile import Gap, Recorder, Run
-from roofline.work import Ledger
+from roofline.work import Ledger, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,9 @@ class Program:
         return self._lines[grouping]
 
     def _grouped(
-        self, key: Callable[[Part], str | int], label: Callable[[Part], str]
+        self, key: Callable[[Part], Hashable], label: Callable[[Part], str]
     ) -> tuple[Item, ...]:
-        groups: dict[str | int, list[Part]] = {}
+        groups: dict[Hashable, list[Part]] = {}
         for part in self.parts:
             groups.setdefault(key(part), []).append(part)
         lines = [line(label(parts[0]), parts, self.conditions) for parts in groups.values()]
@@ -86,9 +86,9 @@ class Program:
 
 
 # name -> (what parts must share to stand on one line, how that line is called)
-GROUPINGS: Mapping[str, tuple[Callable[[Part], str | int], Callable[[Part], str]]] = (
+GROUPINGS: Mapping[str, tuple[Callable[[Part], Hashable], Callable[[Part], str]]] = (
     MappingProxyType({
-        "call": (lambda p: p.signature, lambda p: p.name),
+        "call": (lambda p: (p.signature, p.recomputed), lambda p: p.name),
         "operator": (lambda p: p.name, lambda p: p.name),
         "kernel": (lambda p: p.name, lambda p: p.name),
         "module": (lambda p: p.module, lambda p: p.module or "outside modules"),
@@ -130,13 +130,17 @@ def read(run: Run) -> Program:
 
 
 def single(
-    name: str, ledger: Ledger, roof: Roof, time_s: float | None = None, device: Device | None = None
+    name: str,
+    work: Ledger | Work,
+    roof: Roof,
+    time_s: float | None = None,
+    device: Device | None = None,
 ) -> Program:
     """The program of one call that nobody recorded: stated by its sizes, perhaps timed by hand.
 
     Its caches are taken as cold: its bytes cross DRAM.
     """
-    once = place(ledger, roof, time_s)
+    once = place(work, roof, time_s)
     times_ns = () if time_s is None else (time_s * 1e9,)
     part = Part(
         signature=0, name=name, shapes="", phase="other", module="", kind="op", once=once, calls=1,

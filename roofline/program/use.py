@@ -1,13 +1,15 @@
 """How much of the device a step uses: MFU of its arithmetic, MBU of its memory.
 
-MFU, model flop utilisation: useful flop over what the pipe could have done in the time of a step
+MFU, model flop utilisation: useful flop over what the pipe could have done in the time of a step;
+HFU, hardware flop utilisation: the same of all flop that ran, recomputation and padding included
 (Chowdhery et al., "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B).  MBU, memory
-bandwidth utilisation: the same of bytes.  Both over the whole step, waiting included.
+bandwidth utilisation: the same of bytes.  All over the whole step, waiting included.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roofline.device import DRAM, Ceiling, Resource
+from roofline.program.flop import flop
 from roofline.program.item import Part
 from roofline.program.reading import Program
 from roofline.units import show
@@ -50,6 +52,15 @@ def mfu(program: Program) -> Use | None:
     return max(uses, key=lambda use: use.share, default=None)
 
 
+def hfu(program: Program) -> Use | None:
+    """Of the same pipe, all that is known to have run on it; None where MFU is not known."""
+    useful = mfu(program)
+    if useful is None:
+        return None
+    amount = flop(program).executed[useful.resource]
+    return replace(useful, amount=amount, counts=(Count.EXECUTED,))
+
+
 def mbu(program: Program) -> Use | None:
     """Of device memory; None without times or a ceiling, or where no byte crosses it."""
     return _use(program, DRAM) if DRAM in _demanded(program) else None
@@ -64,6 +75,8 @@ def _use(program: Program, resource: Resource) -> Use | None:
     time_s = whole.busy_s if whole.step_s is None else whole.step_s
     amount, reads, counts = 0, 0.0, set[Count]()
     for part in program.parts:
+        if part.recomputed and resource.is_pipe:
+            continue
         for ledger in part.once.counted:
             if (demand := ledger.demand().get(resource)) is not None:
                 amount += demand * part.calls

@@ -6,16 +6,16 @@ all operators together, so that shares sum to 1 also where streams overlap; `bus
 counts such time once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from roofline.counters import busiest
-from roofline.device import BOUNDARIES, PIPES, Ceiling, Resource
+from roofline.device import BOUNDARIES, DRAM, PIPES, Ceiling, Resource
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
-from roofline.placement import Bound
-from roofline.program import Item, Program, mbu, mfu, read
+from roofline.placement import Bound, Placement
+from roofline.program import Item, Program, flop, hfu, mbu, mfu, read
 from roofline.program.item import total
 from roofline.provenance import Spread
 from roofline.runfile import Run
@@ -42,7 +42,7 @@ def document(program: Program, by: str = "call") -> Document:
         "device": _device(program),
         "roof": [_ceiling(ceiling) for ceiling in program.roof.ceilings],
         "recorder": None if recorder is None else asdict(recorder),
-        "program": None if recorder is None else {**whole, **_use(program)},
+        "program": None if recorder is None else {**whole, **_use(program), **_flop(program)},
         "coverage": coverage,
         "answer": [] if recorder is None else list(answer(program, findings)),
         "by": by,
@@ -80,10 +80,9 @@ def _item(item: Item, program: Program) -> Document:
         "too_short": item.too_short,
         "page_faults": _per(item.page_faults, n),
         "exactness": _exactness(item.placement.counted),
-        "conventions": list(
-            dict.fromkeys(text for x in item.placement.counted for text in x.conventions)
-        ),
+        "conventions": list(dict.fromkeys(text for x in _told(item) for text in x.conventions)),
         "ledger": _lines(item.placement.counted, n) if len(item.signatures) == 1 else None,
+        "executed_ledger": _ran(item, n) if len(item.signatures) == 1 else None,
         "facts": _facts(program, item),
         "busiest": _busiest(program, item),
     }
@@ -112,7 +111,7 @@ def _placed(item: Item, n: int) -> Document:
         "attainable_flop_per_s": item.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
         "no_ceiling": [r.name for r in placement.no_ceiling],
-        "executed": _executed(pipes, work, n),
+        "executed": _executed(pipes, placement, n),
         "achieved": {r.name: _achieved(work.achieved, r, n) for r in boundaries},
         "excess": {
             r.name: excess
@@ -135,9 +134,12 @@ def _demand(demand: Mapping[Resource, int], placed_at: Resource, n: int) -> Docu
     return amounts
 
 
-def _executed(pipes: Iterable[Resource], work: Work, n: int) -> Document:
-    known = {} if work.executed is None else work.executed.demand()
-    return {r.name: _per(known.get(r), n) for r in pipes}
+def _executed(pipes: Iterable[Resource], placement: Placement, n: int) -> Document:
+    """By pipe, null where nothing is known; and by boundary where more moves than is asked for."""
+    ledger = placement.work.executed
+    known = {} if ledger is None else ledger.demand()
+    crossed = [DRAM] if DRAM in known and placement.placed_at == DRAM else []
+    return {r.name: _per(known.get(r), n) for r in (*pipes, *crossed)}
 
 
 def _achieved(ledger: Ledger | None, boundary: Resource, n: int) -> Document:
@@ -192,8 +194,24 @@ def _use(program: Program) -> Document:
             "amount": use.amount, "time_s": use.time_s, "rate": use.ceiling.rate,
             "basis": use.ceiling.provenance.basis.value, "complete": use.complete,
         }
-        for name, use in (("mfu", mfu(program)), ("mbu", mbu(program)))
+        for name, use in (("mfu", mfu(program)), ("hfu", hfu(program)), ("mbu", mbu(program)))
     }  # fmt: skip
+
+
+def _flop(program: Program) -> Document:
+    """Arithmetic of one step by pipe: asked for, done a second time, and known to have run."""
+    found = flop(program)
+    return {
+        "flop": {
+            name: {r.name: amount for r, amount in amounts.items()}
+            for name, amounts in (
+                ("useful", found.useful),
+                ("recomputed", found.recomputed),
+                ("executed", found.executed),
+            )
+        },
+        "recomputed_share": found.again,
+    }
 
 
 def _ceiling(ceiling: Ceiling) -> Document:
@@ -247,6 +265,19 @@ def _lines(ledgers: Sequence[Ledger], n: int) -> list[Document]:
         for ledger in ledgers
         for e in ledger.entries
     ]  # fmt: skip
+
+
+def _told(item: Item) -> Iterator[Ledger]:
+    yield from item.placement.counted
+    executed = item.placement.work.executed
+    if executed is not None and executed not in item.placement.counted:
+        yield executed
+
+
+def _ran(item: Item, n: int) -> list[Document]:
+    """What is known to run and move instead of the lines of the ledger."""
+    ledger = item.placement.work.executed
+    return [] if ledger is None else _lines([ledger], n)
 
 
 def _facts(program: Program, item: Item) -> Document:

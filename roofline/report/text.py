@@ -38,6 +38,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield Text(sentence)
     if use := _use(document["program"]):
         yield Text(use, style="dim")
+    if again := _recomputed(document["program"]):
+        yield Text(again, style="dim")
     yield Text("")
     if document["items"]:
         yield _table(document["items"], rows, width, document["by"])
@@ -67,10 +69,26 @@ _DEGREES = {
 
 
 def _use(whole: Document | None) -> str:
-    """MFU and MBU with their formulas; "" where neither is known."""
-    known = [(name, whole[name]) for name in ("mfu", "mbu") if whole and whole.get(name)]
+    """MFU, MBU with their formulas, and HFU where it is another; "" where none is known."""
+    if whole is None:
+        return ""
+    known = [(name, whole[name]) for name in ("mfu", "hfu", "mbu") if whole.get(name)]
     return "; ".join(
-        f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}" for name, use in known
+        f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}"
+        for name, use in known
+        if name != "hfu" or f"{use['share']:.3g}" != f"{whole['mfu']['share']:.3g}"
+    )
+
+
+def _recomputed(whole: Document | None) -> str:
+    """What is computed a second time for the backward pass; "" where nothing is."""
+    share = whole.get("recomputed_share") if whole else None
+    if not whole or not share:
+        return ""
+    again = sum(whole["flop"]["recomputed"].values())
+    return (
+        f"{show(again, 'flop')} of a step, {show_share(share)} of what runs, are computed a second "
+        "time for the backward (checkpointing); they are not useful flop"
     )
 
 
@@ -225,6 +243,7 @@ def operator_text(document: Document) -> str:
             f"{bound['basis']}{', ' + bound['variant'] if bound['variant'] else ''}"
         )
     lines += [f"  {name}: no ceiling known, not bounded" for name in item["no_ceiling"]]
+    lines += _executed(item)
     lines += _intensity(item)
     lines.append(
         f"  roof time {seconds(item['roof_s'])}, without overlap {seconds(item['serial_s'])}"
@@ -238,6 +257,26 @@ def operator_text(document: Document) -> str:
         lines.append(f"      next: {finding['next_step']}")
         lines.append(f"      wrong if: {finding['wrong_if']}")
     return "\n".join(lines)
+
+
+def _executed(item: Document) -> list[str]:
+    """What is known to run or move beyond the formula: the sum, and the lines that are new."""
+    asked = [(e["resource"], e["why"]) for e in item["ledger"]]
+    lines = []
+    for name in dict.fromkeys(e["resource"] for e in item["executed_ledger"]):
+        ran = [e for e in item["executed_ledger"] if e["resource"] == name]
+        whole = sum(e["amount"] for e in ran)
+        before = sum(e["amount"] for e in item["ledger"] if e["resource"] == name)
+        if whole == before:
+            continue
+        beyond = ", ".join(
+            f"{show(e['amount'], e['unit'])} {e['why']}"
+            for e in ran
+            if (name, e["why"]) not in asked
+        )
+        times = f", {whole / before:.3g} x the formula" if before else ""
+        lines.append(f"  {name:<18}{show(whole, ran[0]['unit']):>12}  executed{times}: {beyond}")
+    return lines
 
 
 def _reached(item: Document) -> str:

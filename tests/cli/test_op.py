@@ -126,3 +126,38 @@ def test_list_names_every_operator_with_its_parameters(capsys):
             assert parameter.name in out
     listed = document(capsys, "op", "--list")
     assert [o["name"] for o in listed["operators"]] == list(ops.FORMULAS)
+
+
+def test_a_cpu_fetches_the_lines_it_writes(capsys):
+    """fp64 triad of 1e7: 240 MB by the formula; 80 MB more are fetched to be written."""
+    (item,) = document(capsys, "op", "triad", "n=10000000", "--device", "epyc-9654")["items"]
+    assert item["demand"]["dram"] == 240_000_000
+    assert item["executed"] == {"vector-fp64": None, "dram": 320_000_000}
+    fetched = [e for e in item["executed_ledger"] if "write-allocate" in e["why"]]
+    assert [(e["amount"], e["access"], e["exactness"]) for e in fetched] == [
+        (80_000_000, "read", "estimate")
+    ]
+    assert any("fetches the lines it writes" in text for text in item["conventions"])
+    # The roof time is the formula's: 240 MB at 460.8 GB/s.
+    assert item["roof_s"] == pytest.approx(240e6 / 460.8e9)
+    assert main(["op", "triad", "n=10000000", "--device", "epyc-9654"]) == 0
+    assert (
+        "320 MB  executed, 1.33 x the formula: 80.0 MB fetch the lines written"
+        in capsys.readouterr().out
+    )
+    (on_gpu,) = document(capsys, "op", "triad", "n=10000000", "--device", "h100-sxm")["items"]
+    assert on_gpu["executed"] == {"vector-fp64": None}
+
+
+def test_tensor_cores_run_whole_tiles(capsys):
+    """One row: 2*8*8192*8192 for 2*1*8192*8192; the backward of attention five halves, causal 136 of 256 tiles."""
+    row = ["op", "gemm", "m=1", "n=8192", "k=8192", "dtype=bf16", "--device"]
+    (item,) = document(capsys, *row, "h100-sxm")["items"]
+    assert item["executed"]["tensor-bf16"] == 8 * item["demand"]["tensor-bf16"] == 1_073_741_824
+    # Tiles of other makers and older generations are not known.
+    for other in ("mi300x", "v100-sxm2-32gb"):
+        (item,) = document(capsys, *row[:-2], "dtype=fp16", "--device", other)["items"]
+        assert item["executed"] == {"tensor-fp16": None}
+    (item,) = document(capsys, "op", "attention", "batch=4", "heads=16", "seq_q=2048", "head_dim=128",
+                       "causal=true", "dtype=bf16", "backward=true", "--device", "h200")["items"]  # fmt: skip
+    assert item["executed"]["tensor-bf16"] == 182_536_110_080

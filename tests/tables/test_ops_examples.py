@@ -30,6 +30,7 @@ ROWS = [
     # ledger                                    flop             bytes                       intensity
     (ops.add(n=N),                              1 * N,           12 * N,                     0.0833),
     (ops.saxpy(n=N),                            2 * N,           12 * N,                     0.1667),
+    (ops.formula("triad", n="4096"),            2 * N,           24 * N,                     0.0833),
     (ops.relu(n=N, dtype="fp16"),               1 * N,           4 * N,                      0.25),
     (ops.softmax(rows=8, cols=512),             5 * N,           8 * N,                      0.625),
     (ops.layer_norm(rows=8, cols=512, affine=False), 6 * N,      8 * N,                      0.75),
@@ -75,7 +76,7 @@ def test_every_formula_has_a_row():
     """A formula nobody worked out by hand does not ship (attention, conv2d and packed_gemm have rows elsewhere)."""
     counted = {*ops.FORMULAS} - {"attention", "conv2d", "packed_gemm"}
 
-    named = {"add", "saxpy", "relu", "softmax", "layer_norm", "rms_norm", "gemv", "gemm", "gelu",
+    named = {"add", "saxpy", "triad", "relu", "softmax", "layer_norm", "rms_norm", "gemv", "gemm", "gelu",
              "silu", "mul", "elementwise", "sum", "mean", "copy", "embedding", "bmm", "linear"}  # fmt: skip
     assert counted == named
 
