@@ -9,8 +9,17 @@ pytestmark = pytest.mark.gpu
 if not torch.cuda.is_available():
     pytest.skip("no GPU that torch can use", allow_module_level=True)
 
-from roofline.bench.gpu import ceilings, gemm, launch, onchip, tensor, timing, vector  # noqa: E402
-from roofline.bench.gpu.card import Driver, card, count  # noqa: E402
+from roofline.bench.gpu import (  # noqa: E402
+    ceilings,
+    gemm,
+    launch,
+    onchip,
+    peers,
+    tensor,
+    timing,
+    vector,
+)
+from roofline.bench.gpu.card import Driver, card, count, working_on  # noqa: E402
 from roofline.bench.gpu.cuda import module  # noqa: E402
 from roofline.bench.gpu.kernels import loops, streams  # noqa: E402
 from roofline.device import Ceiling, Resource  # noqa: E402
@@ -153,6 +162,49 @@ def test_sparse_and_scaled_products_multiply(unit):
         except (RuntimeError, NotImplementedError):
             continue  # what torch lacks here is recorded as absent
     torch.cuda.synchronize()
+
+
+def test_every_layout_is_the_same_product(unit):
+    product = next(p for p in gemm.products(unit) if p.resource.name == "tensor-bf16")
+    for layout in gemm.LAYOUTS:
+        a, b = (gemm._random(product, 64, 64, order) for order in layout)
+        assert [x.is_contiguous() for x in (a, b)] == [order == "n" for order in layout]
+        wanted = a.double() @ b.double()
+        got = product.multiply(a, b).double()
+        assert float((got - wanted).norm() / wanted.norm()) < 1e-2
+
+
+@pytest.mark.skipif(count() < 2, reason="one card has no peer")
+@pytest.mark.parametrize("copy", [peers._by_engine, peers._by_kernel])
+def test_what_crosses_the_link_arrives(copy):
+    with working_on(card(0)):
+        pair = peers._pair(0, 1, quick=True)
+        sent, arrived = pair.own.cpu(), pair.other.cpu()
+        for way, load, _ in peers._ways(pair, copy):
+            for array in (pair.sent, pair.arrived):
+                array.fill_(math.nan)
+            synchronize()
+            load.run(0)
+            synchronize()
+            if way != "from":
+                assert torch.equal(pair.sent.cpu(), sent)
+            if way != "to":
+                assert torch.equal(pair.arrived.cpu(), arrived)
+            assert load.amount == pair.size * (2 if way.startswith("both") else 1)
+
+
+def synchronize():
+    for i in range(count()):
+        torch.cuda.synchronize(i)
+
+
+@pytest.mark.skipif(count() < 2, reason="one card has no peer")
+def test_launches_are_captured_on_whichever_card():
+    for index in (0, 1):
+        with working_on(card(index)):
+            clock = timing.timer(card(index), Driver(card(index)), ceilings.FULL)
+            start, _ = launch.kernel(clock)
+            assert len(launch._from_graph(start, 2)) == 2
 
 
 def test_quick_measurement_hangs_together():

@@ -33,6 +33,7 @@ class Card:
     memory: int  # B
     capability: int | None  # 90 is compute capability 9.0; None where that means nothing (HIP)
     uuid: str  # "" is not told
+    lanes: int = 32  # of a warp; a wavefront of AMD's data centre cards has 64
 
     @property
     def nvidia(self) -> bool:
@@ -85,6 +86,7 @@ def card(index: int) -> Card:
         memory=told.total_memory,
         capability=None if hip else 10 * told.major + told.minor,
         uuid=str(getattr(told, "uuid", "")),
+        lanes=int(getattr(told, "warp_size", 32)),
     )
 
 
@@ -142,6 +144,14 @@ class Driver:
             "MIG": None if mig is None else ("on" if mig[0] else "off"),
         }
         return {name: str(value) for name, value in told.items() if value is not None}
+
+    def nvlinks(self) -> int | None:
+        """How many NVLinks of the card are up; None where nobody tells."""
+        n, h = self._nvml, self._handle
+        if n is None:
+            return None
+        links = range(n.NVML_NVLINK_MAX_LINKS)
+        return len([i for i in links if self._ask(n.nvmlDeviceGetNvLinkState, h, i) == 1])
 
     def others(self) -> str:
         """Who else uses the card, in words; "" is nobody that the driver knows of."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from roofline import devices
 from roofline.bench.cpu import Progress, Stopped
-from roofline.bench.gpu import gemm, launch, link, memory, onchip, tensor, vector
+from roofline.bench.gpu import gemm, launch, link, memory, onchip, peers, tensor, vector
 from roofline.bench.gpu.card import (
     Card,
     Driver,
@@ -39,8 +39,8 @@ from roofline.errors import NotFound
 from roofline.placement import ABOVE
 from roofline.provenance import Basis, Provenance
 
-_QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, warm_s=4e-3)
-_FULL = Effort(count=30, sample_s=1.5e-3, pause_s=0.15)
+_QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, cool_s=0.2, search_s=0.01)
+FULL = Effort(count=30, sample_s=1e-3, pause_s=0.1)
 QUICK_PIPES = (TENSOR_FP16, TENSOR_BF16, TENSOR_FP8)
 
 Tick = Callable[[float], None]
@@ -88,15 +88,17 @@ def measured(index: int, quick: bool = False, progress: Progress | None = None) 
 def _all(found: Measured, quick: bool, tell: Progress) -> None:
     tell("compiling kernels", 0.0)
     driver = Driver(found.card)
-    made = timer(found.card, driver, _QUICK if quick else _FULL)
+    made = timer(found.card, driver, _QUICK if quick else FULL)
     found.notes += ["a quick measurement"] * quick
     found.notes += filter(None, (driver.others(), driver.why_not, made.no_clock))
     parts = list(_parts(found, recorder(made, driver.settings()), quick))
     total, done = sum(part.weight for part in parts), 0.0
     for part in parts:
-        tick = _ticks(tell, part, done, total)
-        for one in part.run(tick):
-            found.found.append(one)
+        try:
+            for one in part.run(_ticks(tell, part, done, total)):
+                found.found.append(one)
+        except RuntimeError as error:  # of memory that another process took, say: the rest goes on
+            found.notes.append(f"{part.what}: {str(error).splitlines()[0]}")
         done += part.weight
     if (others := driver.others()) and others not in found.notes:
         found.notes.append(others)
@@ -127,7 +129,7 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
     yield _Part("launches", 2, lambda _: launch.launches(made))
     yield _Part("links", 3, lambda _: link.host(made, quick))
     if (others := count()) > 1:
-        yield _Part("links between GPUs", 2, lambda _: link.peers(made, others))
+        yield _Part("links between GPUs", 2, lambda _: peers.peers(made, others, quick))
     if not quick:
         for what, load in _sustained(found, arrays):
             yield _Part(f"{what}, sustained", 11, _long(found, made, what, load))
@@ -137,13 +139,14 @@ def _sustained(found: Measured, arrays: memory.Pool) -> Iterator[tuple[str, Call
     """Loads for the long runs: memory, a matrix product, vector arithmetic."""
     units = found.card.units
     yield "copy", lambda: memory.once(arrays, "copy", *memory.QUICK_WAYS[0])
-    yield "matrix product", lambda: gemm.load(gemm.products(found.card)[0], (8192, 8192, 8192), "t")
+    shape = gemm.shapes(units)[0]
+    yield "matrix product", lambda: gemm.load(gemm.products(found.card)[0], shape, "nt")
     yield "FMA", lambda: vector.load(vector.LOOPS[0], units, *vector.WAYS[0])
 
 
 _LONG = {
     "copy": (DRAM, COPY, "Triton copy", "fp32 arrays in turns, 8 B an element"),
-    "matrix product": (TENSOR_BF16, LIBRARY, "torch.mm, bfloat16, 8192 x 8192 x 8192",
+    "matrix product": (TENSOR_BF16, LIBRARY, "torch.mm, bfloat16, ",
                        "fp32 accumulate, random operands"),
     "FMA": (VECTOR_FP32, REGISTER, "Triton loop of x = x*a + a in registers", "float32"),
 }  # fmt: skip
@@ -154,6 +157,8 @@ def _long(
 ) -> Callable[[Tick], Iterable[Found]]:
     def run(tick: Tick) -> Iterator[Found]:
         resource, variant, method, about = _LONG[what]
+        if what == "matrix product":
+            method += gemm.named(gemm.shapes(found.card.units)[0], "nt")
         one, trace = sustained(made, resource, variant, load(), method, (about,), tick)
         found.traces.append(trace)
         yield one

@@ -1,14 +1,15 @@
 """What PyTorch's matrix products reach, over a small search of shapes and layouts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from roofline.bench.gpu.card import Card
 from roofline.bench.gpu.record import Recorder
-from roofline.bench.gpu.timing import Load
+from roofline.bench.gpu.timing import Load, Timer
 from roofline.bench.record import Absent, Found
 from roofline.device import (
     TENSOR_BF16,
@@ -28,6 +29,7 @@ from roofline.device import (
     Resource,
     Variant,
 )
+from roofline.units import number_of
 
 if TYPE_CHECKING:
     import torch
@@ -35,13 +37,28 @@ if TYPE_CHECKING:
 Shape = tuple[int, int, int]  # m, n, k
 Multiply = Callable[[Any, Any], Any]  # tensors a [m,k], b [k,n]
 
-# 8192 cubed is not always the best: a deeper k amortises the ends, a smaller cube the tail.
-SHAPES: tuple[Shape, ...] = (
-    (4096, 4096, 4096), (8192, 8192, 4096), (8192, 8192, 8192), (8192, 8192, 16384),
-    (16384, 8192, 8192), (6144, 6144, 8192), (4096, 4096, 16384),
-)  # fmt: skip
-QUICK_SHAPES = SHAPES[2:4]
-SLOW_SHAPES = SHAPES[:3]  # for pipes under 100 Tflop/s, which need no large products
+LAYOUTS = ("nt", "nn", "tn", "tt")  # of a and b: row-major "n", column-major "t"
+_FINAL, _ENOUGH = 2, 8  # that many of a search are timed again, with so many samples
+
+
+def shapes(units: int, *, quick: bool = False, slow: bool = False) -> tuple[Shape, ...]:
+    """What is searched on a card of `units` multiprocessors.
+
+    8192 cubed is not always the best: a deeper k amortises the ends, a smaller cube the tail, and
+    with 64 rows a multiprocessor tiles of 128 x 256 and of 128 x 128 come out as whole rounds of
+    the card.
+    """
+    rows = 64 * units
+    if quick:
+        return ((rows, 4096, 8192),)
+    if slow:  # pipes under 100 Tflop/s need no large products
+        return (4096, 4096, 4096), (8192, 8192, 2048), (rows, 8192, 2048), (rows, 4096, 4096)
+    return (
+        (rows, 4096, 8192), (8192, rows, 8192), (rows, 8192, 8192), (rows, 8192, 16384),
+        (4096, 4096, 16384), (8192, 8192, 8192),
+    )  # fmt: skip
+
+
 PRODUCT = "matrix product"
 WITH_FP64_MATRICES = (80, 90, 100, 103)  # compute capabilities
 
@@ -56,7 +73,7 @@ class Product:
     accumulate: str
     multiply: Multiply
     setting: Callable[[], AbstractContextManager[None]] = nullcontext
-    layouts: str = "nt"  # of b: row-major "n", column-major "t"
+    layouts: Sequence[str] = LAYOUTS
     way: str | None = None
     sparse: bool = False
     slow: bool = False
@@ -80,20 +97,20 @@ def products(card: Card) -> tuple[Product, ...]:
         Product(VECTOR_FP32, "float32", "torch.mm", "fp32", _mm, way=PRODUCT, slow=True),
         Product(TENSOR_FP64 if fp64 else VECTOR_FP64, "float64", "torch.mm", "fp64", _mm,
                 way=None if fp64 else PRODUCT, slow=True),
-        Product(TENSOR_INT8, "int8", "torch._int_mm", "int32", _int_mm, layouts="t"),
+        Product(TENSOR_INT8, "int8", "torch._int_mm", "int32", _int_mm, layouts=("nt",)),
         Product(TENSOR_FP8, "float8_e4m3fn", "torch._scaled_mm, fast accumulate",
-                "fp32, inside the matrix units", _scaled(True), layouts="t"),
+                "fp32, inside the matrix units", _scaled(True), layouts=("nt",)),
         Product(TENSOR_FP8, "float8_e4m3fn", "torch._scaled_mm",
                 "fp32, added up outside the matrix units now and then", _scaled(False),
-                layouts="t", way="exact accumulate"),
+                layouts=("nt",), way="exact accumulate"),
         Product(TENSOR_FP16_SPARSE, "float16", "torch.mm, semi-structured", "fp32", _mm,
-                sparse=True),
+                layouts=LAYOUTS[:2], sparse=True),
         Product(TENSOR_BF16_SPARSE, "bfloat16", "torch.mm, semi-structured", "fp32", _mm,
-                sparse=True),
-        Product(TENSOR_INT8_SPARSE, "int8", "torch.mm, semi-structured", "int32", _mm, layouts="t",
-                sparse=True),
+                layouts=LAYOUTS[:2], sparse=True),
+        Product(TENSOR_INT8_SPARSE, "int8", "torch.mm, semi-structured", "int32", _mm,
+                layouts=("nt",), sparse=True),
         Product(TENSOR_FP8_SPARSE, "float8_e4m3fn", "torch._scaled_mm, semi-structured", "fp32",
-                _scaled(False), layouts="t", sparse=True),
+                _scaled(False), layouts=("nt",), sparse=True),
     )  # fmt: skip
 
 
@@ -107,23 +124,18 @@ def gemms(recorder: Recorder, wanted: Sequence[Product], quick: bool) -> Iterato
 def _product(recorder: Recorder, product: Product, quick: bool) -> Found:
     import torch
 
-    shapes = QUICK_SHAPES[:1] if quick else SLOW_SHAPES if product.slow else SHAPES
-    best: tuple[float, Shape, str] | None = None
+    tried = shapes(recorder.timer.card.units, quick=quick, slow=product.slow)
+    layouts = product.layouts[:1] if quick else product.layouts
     try:
-        for shape in shapes:
-            for layout in product.layouts[-1:] if quick else product.layouts:
-                rate = recorder.timer.quick_rate(load(product, shape, layout))
-                if best is None or rate > best[0]:
-                    best = rate, shape, layout
-        assert best is not None
-        _, shape, layout = best
+        shape, layout = best(recorder.timer, product, tried, layouts)
+        searched = f", the best of {number_of(len(tried), 'shape')}" * (not quick)
         return recorder.ceiling(
             product.resource,
             load(product, shape, layout),
-            f"{product.call}, {product.dtype}, {' x '.join(map(str, shape))}"
-            f"{', b column-major' if layout == 't' else ''}, the best of {len(shapes)} shapes",
+            f"{product.call}, {product.dtype}, {named(shape, layout)}{searched}",
             (f"{product.accumulate} accumulate", "random operands"),
             product.variant,
+            cool=True,
         )
     except (RuntimeError, NotImplementedError, TypeError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -132,19 +144,51 @@ def _product(recorder: Recorder, product: Product, quick: bool) -> Found:
         torch.cuda.empty_cache()
 
 
+def best(
+    timer: Timer, product: Product, tried: Sequence[Shape], layouts: Sequence[str]
+) -> tuple[Shape, str]:
+    """The fastest shape and layout: every shape once, the first few in every layout, then medians.
+
+    A layout is worth a percent or two and a shape ten.
+    """
+
+    def first(ways: Iterable[tuple[Shape, str]]) -> list[tuple[Shape, str]]:
+        rates = {way: timer.quick_rate(load(product, *way)) for way in ways}
+        return sorted(rates, key=lambda way: rates[way], reverse=True)[:_FINAL]
+
+    def middle(way: tuple[Shape, str]) -> float:
+        return median(timer.take(load(product, *way), _ENOUGH, cool=True).rates)
+
+    if len(tried) * len(layouts) == 1:
+        return tried[0], layouts[0]
+    by_shape = first((shape, layouts[0]) for shape in tried)
+    by_layout = first((shape, layout) for shape, _ in by_shape for layout in layouts)
+    return max(by_layout, key=middle)
+
+
+def named(shape: Shape, layout: str) -> str:
+    """A shape m x n x k and its layout in words."""
+    turned = [name for name, order in zip("ab", layout, strict=True) if order == "t"]
+    return " x ".join(map(str, shape)) + (
+        f", {' and '.join(turned)} column-major" if turned else ""
+    )
+
+
 def load(product: Product, shape: Shape, layout: str) -> Load:
     """One product [m,k] @ [k,n] of random matrices; the zeros of a sparse one count as work."""
     m, n, k = shape
-    a = _random(product, m, k)
-    b = _random(product, n, k).t() if layout == "t" else _random(product, k, n)
+    a = _random(product, m, k, layout[0])
+    b = _random(product, k, n, layout[1])
     if product.sparse:
         a = _pruned(a)
     return Load(lambda _turn: product.multiply(a, b), 2.0 * m * n * k)
 
 
-def _random(product: Product, rows: int, columns: int) -> "torch.Tensor":
+def _random(product: Product, rows: int, columns: int, order: str) -> "torch.Tensor":
     import torch
 
+    if order == "t":
+        return _random(product, columns, rows, "n").t()
     dtype = getattr(torch, product.dtype)
     if dtype == torch.int8:
         return torch.randint(-127, 128, (rows, columns), dtype=dtype, device="cuda")

@@ -1,14 +1,14 @@
-"""Links: copies between host and card, pinned and pageable, and between cards."""
+"""The link to the host: copies there and back, pinned and pageable."""
 
 from collections.abc import Iterator
 
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Load
 from roofline.bench.record import Absent, Found
-from roofline.device import NVLINK, PCIE, Variant
+from roofline.device import PCIE, Variant
 from roofline.units import show_binary
 
-SIZE, PAGEABLE_SIZE, PEER_SIZE = 1 << 28, 1 << 26, 1 << 28  # B
+SIZE, PAGEABLE_SIZE = 1 << 28, 1 << 26  # B
 
 
 def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
@@ -45,28 +45,3 @@ def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
                 Variant(way=f"{to}, {memory}"),
                 count=10 if quick else 20,
             )
-
-
-def peers(recorder: Recorder, others: int) -> Iterator[Found]:
-    """A copy to every other card that this one reaches directly; the slowest way is the ceiling."""
-    import torch
-
-    index = recorder.timer.card.index
-    for other in (i for i in range(others) if i != index):
-        variant = Variant(way=f"cuda:{index} to cuda:{other}")
-        if not torch.cuda.can_device_access_peer(index, other):
-            yield Absent(NVLINK, variant, "the cards do not reach each other directly")
-            continue
-        origin = torch.randint(0, 256, (PEER_SIZE,), dtype=torch.uint8, device=f"cuda:{index}")
-        target = torch.empty_like(origin, device=f"cuda:{other}")
-
-        def run(_turn: int, target: torch.Tensor = target, origin: torch.Tensor = origin) -> None:
-            target.copy_(origin, non_blocking=True)
-
-        yield recorder.ceiling(
-            NVLINK,
-            Load(run, PEER_SIZE),
-            "torch copy_ from card to card",
-            (f"{show_binary(PEER_SIZE)} of random bytes, one direction",),
-            variant,
-        )

@@ -32,11 +32,15 @@ class Recorder:
         *,
         capacity: int | None = None,
         count: int | None = None,
+        cool: bool = False,
     ) -> Ceiling:
-        """Measure `load`; once more when its samples are no one number, and say so if it stays."""
-        taken = self.timer.take(load, count)
+        """Measure `load`; once more when its samples are no one number, and say so if it stays.
+
+        `cool` is for what draws so much power that the card must rest for longer in between.
+        """
+        taken = self.timer.take(load, count, cool=cool)
         if judged(taken):
-            again = self.timer.take(load, count)
+            again = self.timer.take(load, count, cool=cool)
             taken = taken if judged(again) else again
         return self.of(resource, taken, method, about, variant, capacity=capacity)
 

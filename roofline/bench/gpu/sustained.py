@@ -11,6 +11,7 @@ from roofline.device import Ceiling, Reach, Resource, Trace, Variant
 
 SECONDS = 10.0
 ROW_S = 0.25  # between the rows of a trace
+_REST_S = 1.0  # before, so that a trace begins with a card at rest
 _CHUNK_S = 0.04  # of work queued at a time
 
 
@@ -51,6 +52,7 @@ def _under_load(
     import torch
 
     passes = max(1, ceil(_CHUNK_S * timer.quick_rate(load) / load.amount))
+    time.sleep(_REST_S)
     rows, start, turn, ahead = [(0.0, timer.driver.state())], time.monotonic(), 0, None
     while (now := time.monotonic() - start) < seconds:
         if now - rows[-1][0] >= ROW_S:

@@ -147,6 +147,7 @@ def _pipe(recorder: Recorder, card: Card, resource: Resource) -> Found:
             f"{made.made_by}",
             (f"{name.split('-')[0]} products, {accumulator} accumulate, random operands",),
             _VARIANT,
+            cool=True,
         )
     except (Missing, RuntimeError) as error:
         return Absent(resource, _VARIANT, str(error))

@@ -2,7 +2,11 @@
 
 Everything of one measurement is queued before the device reaches it, so the host's own time is
 nowhere inside.  Burst is what this takes: a pause, a few milliseconds of warm-up, then samples
-that last some 50 ms together.
+for `BURST_S`, and again until there are enough.
+
+A card whose matrix units work for longer meets its power cap, which is another measurement
+(`sustained`).  An H200 took 20 to 60 ms to get there from rest, and some 0.4 s to come back: with
+shorter pauses bf16 products ran at 762 Tflop/s, and at 798 after these.
 """
 
 import time
@@ -17,6 +21,7 @@ from roofline.bench.gpu.card import Card, Driver, State
 from roofline.bench.gpu.cuda import module
 from roofline.errors import Missing
 
+BURST_S = 0.012  # of samples between two pauses; with the warm-up before them under 20 ms
 PROBE_NS = 20_000  # a clock probe lasts this long and a tick of the timer more
 Way = TypeVar("Way")
 _HOLD_CYCLES = 4_000_000  # the device waits this long for the host to queue: about 2 ms
@@ -38,8 +43,10 @@ class Effort:
 
     count: int  # samples
     sample_s: float
-    pause_s: float  # idle before the samples, for the card to cool
-    warm_s: float = 8e-3
+    pause_s: float  # idle before every burst
+    cool_s: float = 0.3  # the same where the matrix units work, for the card to forget it
+    warm_s: float = 4e-3
+    search_s: float = 0.02  # idle before every candidate of a search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,31 +106,43 @@ class Timer:
     clock: Clock | None = None
     no_clock: str = ""  # why the clock is not sampled
 
-    def take(self, load: Load, count: int | None = None, *, rest: bool = True) -> Taken:
-        """Samples of `load`; with `rest` the card pauses first."""
+    def take(
+        self, load: Load, count: int | None = None, *, rest: bool = True, cool: bool = False
+    ) -> Taken:
+        """Samples of `load` in bursts with pauses between, longer ones to `cool`.
+
+        Without `rest` there is no pause at all.
+        """
         count = count or self.effort.count
         if self.clock is not None:
             count = min(count, self.clock.slots)
         once_s = self._once(load)
-        passes = max(1, ceil(self.effort.sample_s / once_s))
+        passes = max(1, round(self.effort.sample_s / once_s))
         warm = min(400, ceil(self.effort.warm_s / once_s))
-        if rest:
-            time.sleep(self.effort.pause_s)
-        before = self.driver.state()
+        together = max(1, int(BURST_S / (passes * once_s))) if rest else count
         load.clock_hz()  # forget what ran before
-        seconds = self._queue(load, count, passes, warm)
+        seconds: list[float] = []
+        clocks: list[float] = []
+        before: State | None = None
+        while len(seconds) < count:
+            if rest:
+                time.sleep(self.effort.cool_s if cool else self.effort.pause_s)
+            before = before or self.driver.state()
+            some = min(together, count - len(seconds))
+            seconds += self._queue(load, some, passes, warm)
+            clocks += self.clock.read(some) if self.clock else ()
         inside_hz = load.clock_hz()
-        after = self.driver.state()
         return Taken(
             rates=tuple(load.amount * passes / s for s in seconds),
-            clocks=self.clock.read(count) if self.clock else (),
+            clocks=tuple(clocks),
             inside_hz=inside_hz,
-            before=before,
-            after=after,
+            before=before or self.driver.state(),
+            after=self.driver.state(),
         )
 
     def quick_rate(self, load: Load, count: int = 3) -> float:
-        """The best rate of a few short samples, to choose among ways by."""
+        """The best rate of a few short samples after a short pause, to choose among ways by."""
+        time.sleep(self.effort.search_s)
         once_s = self._once(load)
         passes = max(1, ceil(0.3e-3 / once_s))
         seconds = self._queue(load, count, passes, passes, probe=False)

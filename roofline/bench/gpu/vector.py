@@ -44,14 +44,14 @@ LOOPS = (
     Loop(SFU, "float32", "exp", 1, "x = exp(-x)", "exp"),
     Loop(SFU, "float32", "rsqrt", 1, "x = rsqrt(x)", "rsqrt"),
 )
-# (elements of a program, warps, programs a multiprocessor): 16, 8 and 8 chains on 32 lanes
+# (elements of a program, warps, programs a multiprocessor): 16, 8 and 8 chains on each of 32 lanes
 WAYS = ((2048, 4, 8), (1024, 4, 8), (2048, 8, 8))
 UNROLL, ROUNDS = 32, 512
 
 
 def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
     """Register ceilings of every loop, each the best of a few shapes."""
-    units = recorder.timer.card.units
+    units, lanes = recorder.timer.card.units, recorder.timer.card.lanes
     for loop in LOOPS:
         ways = [(way, load(loop, units, *way)) for way in (WAYS[:2] if quick else WAYS)]
         (block, warps, programs), best = recorder.timer.best(ways)
@@ -60,7 +60,7 @@ def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
             best,
             f"Triton loop of {loop.what} in registers",
             (
-                f"{loop.dtype}, {block // (32 * warps)} chains on each of 32 lanes, "
+                f"{loop.dtype}, {block // (lanes * warps)} chains on each of {lanes} lanes, "
                 f"{programs} programs of {warps} warps a multiprocessor",
             ),
             Variant(reach=Reach.REGISTER, way=loop.way),

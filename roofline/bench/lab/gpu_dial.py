@@ -37,7 +37,7 @@ def measure(index: int, chains: int, tick: Callable[[str, float], None]) -> Outc
         x = torch.rand(elements, device="cuda").add_(0.5)
         z = torch.empty_like(x)
         steps, latency = [], None
-        block = chains * 32 * WARPS
+        block = chains * unit.lanes * WARPS
         for i, f in enumerate(FS):
             tick(f"F = {f}", i / len(FS))
             grid = elements // block if full else unit.units

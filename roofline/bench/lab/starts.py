@@ -50,7 +50,7 @@ def on_gpu(index: int, tick: Callable[[str, float], None]) -> Outcome:
         rows: list[tuple[Cell, ...]] = []
         for i, way in enumerate(launch.WAYS):
             tick(way, i / len(launch.WAYS))
-            found = spread([1 / r for r in launch.take(clock, start, way).rates], best="min")
+            found = spread([1 / r for r in launch.settled(clock, start, way).rates], best="min")
             rows.append((way, found.median, found.q1, found.q3))
         told = (what, *common(unit, driver.settings()))
     first = rows[0][1]

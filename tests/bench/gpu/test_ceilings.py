@@ -7,6 +7,7 @@ import pytest
 
 from roofline.bench.gpu import ceilings
 from roofline.bench.gpu.card import Card
+from roofline.bench.gpu.timing import Timer
 from roofline.bench.record import Absent
 from roofline.device import (
     DISPATCH,
@@ -82,6 +83,39 @@ def test_an_unknown_card_is_named_after_itself():
     device = ceilings.device(ceilings.Measured(card))
     assert (device.id, device.name, device.mapped) == ("gpu-toy-gpu-9", "Toy GPU 9", ())
     assert device.fact("l2_capacity") is None  # not told is not 0
+
+
+def test_a_part_that_fails_does_not_take_the_rest_along(monkeypatch):
+    """Another process took the memory: what was measured before and after it stays."""
+
+    def out_of_memory(_tick):
+        yield measured(DRAM, 4.6e12)
+        raise RuntimeError("CUDA out of memory. Tried to allocate 12 GiB\nmore")
+
+    parts = [
+        ceilings._Part("memory", 1, out_of_memory),
+        ceilings._Part("launches", 1, lambda _: [measured(LAUNCH, 1e5)]),
+    ]
+    monkeypatch.setattr(ceilings, "_parts", lambda *_: parts)
+    monkeypatch.setattr(ceilings, "Driver", lambda _card: Silent())
+    monkeypatch.setattr(ceilings, "timer", Timer)
+    monkeypatch.setattr(ceilings, "recorder", lambda *_: None)
+    found = ceilings.Measured(H200)
+    ceilings._all(found, quick=False, tell=lambda *_: None)
+    assert [c.resource for c in found.found] == [DRAM, LAUNCH]
+    assert "memory: CUDA out of memory. Tried to allocate 12 GiB" in found.notes
+
+
+class Silent:
+    """A driver that tells nothing."""
+
+    why_not = "no driver here"
+
+    def settings(self):
+        return {}
+
+    def others(self):
+        return "1 other process uses this GPU, which was 97 % busy"
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,7 @@ def test_a_ceiling_records_everything_it_rests_on(monkeypatch):
     common = record.common(
         CARD, {"driver": "580.1", "power cap": "700 W", "ECC": "on", "MIG": "off"}
     )
-    recorder = Recorder(Timer(CARD, None, Effort(30, 1e-3, 0.0)), common)  # type: ignore[arg-type]
+    recorder = Recorder(Timer(CARD, None, Effort(count=30, sample_s=1e-3, pause_s=0.0)), common)  # type: ignore[arg-type]
     found = recorder.of(
         TENSOR_BF16, taken(FALLING), "torch.mm", ("fp32 accumulate",), Variant(reach=Reach.LIBRARY)
     )
@@ -98,7 +98,7 @@ def test_a_ceiling_records_everything_it_rests_on(monkeypatch):
 
 def test_unstable_samples_are_taken_once_more(monkeypatch):
     answers = [taken(FALLING), taken([1e12] * 30)]
-    timer = Timer(CARD, None, Effort(30, 1e-3, 0.0))  # type: ignore[arg-type]
+    timer = Timer(CARD, None, Effort(count=30, sample_s=1e-3, pause_s=0.0))  # type: ignore[arg-type]
     monkeypatch.setattr(Timer, "take", lambda *_args, **_kw: answers.pop(0))
     found = Recorder(timer, ()).ceiling(TENSOR_BF16, Load(lambda _: None, 1.0), "torch.mm", ())
     assert found.rate == 1e12

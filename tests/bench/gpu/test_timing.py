@@ -1,0 +1,60 @@
+"""Bursts: how many samples are taken between two pauses."""
+
+import pytest
+
+from roofline.bench.gpu import timing
+from roofline.bench.gpu.card import Card, State
+from roofline.bench.gpu.timing import Effort, Load, Timer
+
+CARD = Card(index=0, name="Toy", units=4, l2=1, memory=1, capability=None, uuid="")
+
+
+class Driver:
+    def state(self):
+        return State()
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """Run `take` on a load of a known duration; what was queued and how long the card slept."""
+    queued, slept = [], []
+    monkeypatch.setattr(timing.time, "sleep", slept.append)
+
+    def queue(_self, _load, count, passes, warm, probe=True):
+        queued.append((count, passes, warm))
+        return [1e-3 * passes] * count
+
+    monkeypatch.setattr(Timer, "_queue", queue)
+
+    def take(once_s, **how):
+        monkeypatch.setattr(Timer, "_once", lambda *_: once_s)
+        timer = Timer(CARD, Driver(), Effort(count=30, sample_s=1e-3, pause_s=0.1, cool_s=0.3))
+        found = timer.take(Load(lambda _: None, 2.0), **how)
+        assert len(found.rates) == sum(count for count, _, _ in queued)
+        return queued, slept
+
+    return take
+
+
+def test_samples_of_a_millisecond_come_twelve_at_a_time(taken):
+    """4 ms of warm-up and 12 of samples: 16 ms of work between two pauses."""
+    queued, slept = taken(1e-3)
+    assert queued == [(12, 1, 4), (12, 1, 4), (6, 1, 4)]
+    assert slept == [0.1] * 3
+
+
+def test_what_draws_much_power_rests_for_longer(taken):
+    assert taken(1e-3, cool=True)[1] == [0.3] * 3
+
+
+def test_long_runs_come_one_at_a_time(taken):
+    """A run of 17 ms is a sample; two of them would be past what a burst is."""
+    queued, slept = taken(17e-3, count=4)
+    assert queued == [(1, 1, 1)] * 4
+    assert len(slept) == 4
+
+
+def test_under_load_there_is_no_pause(taken):
+    queued, slept = taken(1e-3, rest=False)
+    assert queued == [(30, 1, 4)]
+    assert slept == []
