@@ -11,7 +11,16 @@ from roofline.work import Count
 WORTH = 0.02  # assumed: a chain that could save less of a step is not worth a line
 PASSES = 1.25  # assumed: fewer passes than this over the least are not excess
 PAGE = 4096  # B, the unit in which the kernel hands out fresh memory
+_FUSE = (
+    "fuse them: torch.compile this function, or call a fused operator "
+    "(F.layer_norm, F.rms_norm, F.softmax, ...)"
+)
+_FUSE_UPDATE = (
+    "fuse the update: fused=True (Adam, AdamW, SGD, Adagrad), else foreach=True or torch.compile "
+    "of the optimizer's step"
+)
 FRESH = 0.5  # assumed: from this share of an output's pages faulted, its memory was fresh
+ALL = 1.05  # pages beyond the outputs' own (partly filled ones are counted whole) are of workspace
 
 
 def excess_passes(program: Program) -> Iterator[Finding]:
@@ -59,10 +68,7 @@ def _excess(program: Program, chain: Chain) -> Finding:
             ),
             *_prediction(chain, steps),
         ),
-        next_step=(
-            "fuse them: torch.compile this function, or call a fused operator "
-            "(F.layer_norm, F.rms_norm, F.softmax, ...)"
-        ),
+        next_step=_FUSE_UPDATE if chain.phase == "optimizer" else _FUSE,
         saves_s=None if chain.saves_s is None else chain.saves_s / steps,
         now_s=None if chain.measured_s is None else chain.measured_s / steps,
         then_s=None if (then_s := chain.then_s) is None else (then_s[0] / steps, then_s[1] / steps),
@@ -76,10 +82,11 @@ def _prediction(chain: Chain, steps: int) -> Iterator[str]:
     low, high = (show(seconds / steps, "s") for seconds in chain.then_s)
     interval = f" ({low} to {high} within its interval)" if low != high else ""
     limit = "the cost of starting one kernel" if chain.by_start else "the ceiling"
+    faster = chain.measured_s / chain.least_s
     yield (
         f"fused: {show(chain.measured_s / steps, 's')} -> {show(chain.least_s / steps, 's')} "
         f"a step at {limit}{interval}, "
-        f"at most {chain.measured_s / chain.least_s:.1f} times as fast"
+        f"at most {faster:.{0 if faster >= 100 else 1}f} times as fast"
     )
 
 
@@ -183,9 +190,14 @@ def _written(item: Item) -> int:
 
 def _faulting(item: Item) -> str:
     share = (item.page_faults or 0) * PAGE / _written(item)
+    of_them = (
+        f"{share:.0%} of the bytes it writes"
+        if share <= ALL
+        else f"{share:.1f} times the bytes it writes: workspace inside it is fresh as well"
+    )
     return (
         f"{item.name}: {number_of(round((item.page_faults or 0) / item.calls), 'fault')} a call, "
-        f"{share:.0%} of the bytes it writes"
+        f"{of_them}"
     )
 
 

@@ -100,6 +100,18 @@ def test_equal_chains_are_one_finding():
     assert finding.saves_s == pytest.approx(2 * 2.7996e-3)
 
 
+def test_an_optimizer_s_update_is_fused_by_its_own_option():
+    script = Script()
+    for event in ((MEAN, (1,), (2,)), (SUB, (1, 2), (3,)), (SQUARE, (3, 3), (4,))):
+        script.add(event[0], 5_000, reads=event[1], writes=event[2], phase="optimizer")
+    update = only(read(script.end_step().run()), "RF101")
+    model = only(read(layer_norm(Script()).end_step().run()), "RF101")
+
+    assert "fused=True (Adam, AdamW, SGD, Adagrad)" in update.next_step
+    assert "layer_norm" not in update.next_step
+    assert "layer_norm" in model.next_step
+
+
 def test_on_the_roof_is_said_only_of_those_that_are():
     """0.4004 ms of work in 0.5 and 0.8004 in 0.9: 80 % and 89 %; the square 1.2 in 1.3: 92 %."""
     near = only(read(layer_norm(Script()).end_step().run()), "RF101")
@@ -233,6 +245,16 @@ def test_fresh_memory():
     assert finding.saves_s is None
     assert "RF103" not in codes(read(Script().add(RELU, 2_000, page_faults=100).end_step().run()))
     assert "RF103" not in codes(read(Script().add(RELU, 2_000).end_step().run()))
+
+
+def test_fresh_memory_beyond_the_outputs_is_workspace():
+    """4 MB are 976.6 pages: 977 faults are its own, 3,907 are 16.0 MB, four times what it writes."""
+    finding = only(read(Script().add(RELU, 2_000, page_faults=3_907).end_step().run()), "RF103")
+
+    assert finding.evidence[0] == (
+        "aten::relu: 3907 faults a call, 4.0 times the bytes it writes: workspace inside it is "
+        "fresh as well"
+    )
 
 
 def test_fresh_memory_is_priced_where_a_fault_was_measured_and_explains_the_loss():
