@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.placement import ABOVE
+from roofline.report import beside
 from roofline.units import number_of, show, show_share
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield _table(document["items"], rows, width, document["by"])
     if note := _notes(document, rows):
         yield Text(note, style="dim")
+    yield from beside.text(document, rows)
     yield from _findings(document["findings"], findings)
     for gap in document["gaps"]:
         yield Text(f"not in this run: {gap['name']}: {gap['what']}")
@@ -269,10 +271,9 @@ def _executed(item: Document) -> list[str]:
         before = sum(e["amount"] for e in item["ledger"] if e["resource"] == name)
         if whole == before:
             continue
+        new = [e for e in ran if (name, e["why"]) not in asked]
         beyond = ", ".join(
-            f"{show(e['amount'], e['unit'])} {e['why']}"
-            for e in ran
-            if (name, e["why"]) not in asked
+            e["why"] if len(ran) == 1 else f"{show(e['amount'], e['unit'])} {e['why']}" for e in new
         )
         times = f", {whole / before:.3g} x the formula" if before else ""
         lines.append(f"  {name:<18}{show(whole, ran[0]['unit']):>12}  executed{times}: {beyond}")
