@@ -55,6 +55,7 @@ class Program:
     main_kernels: Mapping[int, MainKernel] = field(default_factory=dict)
     # What a profiler saw of their kernels in another state than that of the times here.
     replays: Mapping[int, Replay] = field(default_factory=dict)
+    replayed: Recorder | None = None  # who took those counters; None: nobody did
     host_calls: tuple[HostCall, ...] = ()
     copies: tuple[Copy, ...] = ()  # over the link to the host
     kernels: Kernels | None = None  # None: nothing was started on a device
@@ -123,6 +124,7 @@ def read(run: Run) -> Program:
         facts={signature: seen.facts for signature, seen in placed.counted.items()},
         main_kernels=main_kernels(run),
         replays=replays(run, placed.roof),
+        replayed=run.replays,
         host_calls=host_calls(run),
         copies=copies(run),
         kernels=kernels(run, conditions.call_overhead_s),

@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from io import TextIOWrapper
+from collections.abc import Callable
+from io import StringIO, TextIOWrapper
 from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 PIPED = 110  # columns when nobody's terminal says otherwise
 TERMINAL = 80  # columns of a terminal that does not say
+_PIECE = '<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{code}</pre>'
 NARROWEST, WIDEST = 40, 1000  # columns that can be meant; beyond them the nearer of the two
 
 
@@ -28,6 +30,17 @@ def console() -> "Console":
         markup=False,
         emoji=False,
     )
+
+
+def as_html(print_on: "Callable[[Console], None]") -> str:
+    """What `print_on` prints, as a piece of HTML for a notebook."""
+    from rich.console import Console
+
+    recorded = Console(
+        record=True, width=PIPED, file=StringIO(), highlight=False, markup=False, emoji=False
+    )
+    print_on(recorded)
+    return recorded.export_html(inline_styles=True, code_format=_PIECE)
 
 
 def _width(terminal: bool) -> int:

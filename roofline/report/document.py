@@ -18,6 +18,7 @@ from roofline.placement import Bound, Placement
 from roofline.program import Item, Program, flop, hfu, mbu, mfu, read
 from roofline.program.item import total
 from roofline.provenance import Spread
+from roofline.report import beside
 from roofline.runfile import Run
 from roofline.work import Count, Exactness, Ledger, Work
 
@@ -48,6 +49,7 @@ def document(program: Program, by: str = "call") -> Document:
         "by": by,
         "items": [_item(item, program) for item in program.by(by)],
         "findings": [_finding(finding) for finding in findings],
+        **beside.of_program(program),
         "gaps": [asdict(gap) for gap in program.gaps],
     }
 
@@ -85,6 +87,7 @@ def _item(item: Item, program: Program) -> Document:
         "executed_ledger": _ran(item, n) if len(item.signatures) == 1 else None,
         "facts": _facts(program, item),
         "busiest": _busiest(program, item),
+        "replay": beside.of_item(item, program),
     }
 
 
@@ -110,6 +113,7 @@ def _placed(item: Item, n: int) -> Document:
         "ambiguous_with": [r.name for r in placement.ambiguous_with],
         "attainable_flop_per_s": item.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
+        "perhaps_at": placement.perhaps_at.name if placement.perhaps_at else None,
         "no_ceiling": [r.name for r in placement.no_ceiling],
         "executed": _executed(pipes, placement, n),
         "achieved": {r.name: _achieved(work.achieved, r, n) for r in boundaries},

@@ -1,18 +1,22 @@
 """RF4xx: what a kernel's own counters say about why it is below its roof.
 
-These rules read the facts that a profiler recorded beside a launch; without facts they are
-silent.  Thresholds are assumed unless a comment says where they come from.
+These rules read the facts that a profiler recorded beside a launch, of a call those of the kernel
+that takes most of its time; without facts they are silent.  Thresholds are assumed unless a
+comment says where they come from.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from roofline.diagnosis.kernels.evidence import readings_of
 from roofline.diagnosis.kernels.launch_facts import brief, reader
 from roofline.diagnosis.kernels.memory import bank_conflicts, narrow_requests, uncoalesced
 from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
 from roofline.diagnosis.kernels.own_view import busy_part
 from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
+from roofline.diagnosis.kernels.stalls import nothing_busy
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.traffic import copies
 from roofline.program import Program
 from roofline.units import number_of
 
@@ -24,7 +28,7 @@ RULES = (
 
 
 def from_counters(program: Program) -> Iterator[Finding]:
-    """RF401 to RF409 for kernels that take a visible share of the time, one finding a cause."""
+    """RF401 to RF411 for kernels that take a visible share of the time, one finding a cause."""
     causes: dict[str, list[Finding]] = {}
     for finding in _each(program):
         causes.setdefault(finding.code, []).append(finding)
@@ -34,14 +38,20 @@ def from_counters(program: Program) -> Iterator[Finding]:
 
 def _each(program: Program) -> Iterator[Finding]:
     busy_s = program.whole.busy_s
+    # What should not run at all needs no better launch.
+    needless = {name for finding in copies(program) for name in finding.items}
     for item in program.by("call"):
-        readings = program.facts.get(item.signatures[0])
+        if item.name in needless:
+            continue
+        readings, whence = readings_of(item, program)
         share = (item.measured_s or 0.0) / item.steps / busy_s if busy_s else 0.0
         if not readings or share < WORTH:
             continue
         fact = reader(readings)
-        for rule in RULES:
-            yield from rule(item, fact, program)
+        found = [finding for rule in RULES for finding in rule(item, fact, program)]
+        # What no other rule explains may be told by what its warps wait for.
+        for finding in found or nothing_busy(item, readings, program):
+            yield replace(finding, evidence=(*finding.evidence, *whence))
 
 
 def _merged(findings: list[Finding]) -> Finding:

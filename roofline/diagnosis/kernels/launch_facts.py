@@ -71,7 +71,7 @@ def waves_of(fact: Facts, program: Program) -> float | None:
         fact("blocks_per_sm"), fact("block_size"), fact("registers_per_thread"),
     )  # fmt: skip
     warps_max, blocks_max, file = (
-        _limit(program, name)
+        limit(program, name)
         for name in ("warps_per_sm_max", "blocks_per_sm_max", "register_file_per_sm")
     )
     if per_sm is None or threads is None or warps_max is None or blocks_max is None:
@@ -80,13 +80,25 @@ def waves_of(fact: Facts, program: Program) -> float | None:
     resident = min(warps_max // warps, blocks_max)
     if registers and file:
         resident = min(resident, file // 4 // (-(-registers * 32 // 256) * 256 * warps))
-    shared, shared_max = fact("shared_per_block"), _limit(program, "shared_per_sm")
+    shared, shared_max = fact("shared_per_block"), limit(program, "shared_per_sm")
     if shared and shared_max:
         resident = min(resident, shared_max // shared)
     return per_sm / resident if resident >= 1 else None
 
 
-def _limit(program: Program, name: str) -> float | None:
+def sm_count(fact: Facts, program: Program) -> float | None:
+    """SMs of the device, as counted or as its datasheet says."""
+    return fact("sm_count") or limit(program, "sm_count")
+
+
+def main_name(item: Item, program: Program) -> str:
+    """The kernel that an item is, or that takes most of its time."""
+    main = program.main_kernels.get(item.signatures[0])
+    return item.name if main is None else main.name
+
+
+def limit(program: Program, name: str) -> float | None:
+    """What the datasheet says of the device; None where it does not."""
     fact = program.device.fact(name) if program.device else None
     return float(fact.value) if fact and isinstance(fact.value, float | int) else None
 

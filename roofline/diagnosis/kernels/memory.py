@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from roofline.device import DRAM, L2, SHARED
+from roofline.diagnosis.kernels.evidence import moved
 from roofline.diagnosis.kernels.launch_facts import (
     FED,
     Facts,
@@ -112,14 +113,11 @@ def _of_memory(item: Item) -> bool:
 
 def bank_conflicts(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF406: shared memory serves several threads of a warp one after the other."""
-    conflicts = fact("bank_conflicts")
-    achieved = item.placement.work.achieved
-    entries = achieved.entries if achieved else ()
-    moved = sum(e.amount for e in entries if e.resource == SHARED) / item.calls
-    if not conflicts or not moved:
+    conflicts, transported = fact("bank_conflicts"), moved(item, program, SHARED)
+    if not conflicts or not transported:
         return
     useful = fact("shared_useful")
-    share = useful / moved if useful else 1 - conflicts * WAVEFRONT / moved
+    share = useful / transported if useful else 1 - conflicts * WAVEFRONT / transported
     if share >= CONFLICTS or (fact("tensor_pipe") or 0.0) >= FED:
         return
     yield kernel_finding(
@@ -127,8 +125,8 @@ def bank_conflicts(item: Item, fact: Facts, program: Program) -> Iterator[Findin
         item,
         f"{brief(item.name)} uses {share:.0%} of what shared memory moves: bank conflicts",
         (
-            f"{conflicts:.3g} conflicts in {moved / WAVEFRONT:.3g} passes of {WAVEFRONT} B",
-            f"{show(moved, 'B')} a launch",
+            f"{conflicts:.3g} conflicts in {transported / WAVEFRONT:.3g} passes of {WAVEFRONT} B",
+            f"{show(transported, 'B')} a launch",
         ),
         "pad or swizzle the shared array so that a warp's addresses fall into 32 banks",
         "a padded version is no faster",

@@ -9,16 +9,21 @@ from roofline.diagnosis.kernels.launch_facts import (
     brief,
     fraction_text,
     kernel_finding,
+    limit,
+    main_name,
     near_roof,
+    sm_count,
     too_short,
     waves_of,
 )
+from roofline.diagnosis.kernels.tiles import tile_of
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import number_of
 
 OCCUPIED = 50.0  # % of the warps an SM can hold
 FULL = 0.9  # waves from which the grid is said to fill the chip
+WARPS = 0.25  # of the warps an SM can hold, from which a smaller grid does not leave it idle
 TAIL = 0.8  # waves / ceil(waves) below which the last wave is felt
 REQUEST = 128  # B of one request of a warp to local memory: 4 a thread
 SPILLED = 0.1  # share of what the L2 is asked for, below which spills are not felt
@@ -32,10 +37,10 @@ LIMITERS = {
 
 def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF402: the grid does not fill the chip once."""
-    waves, grid, sms = waves_of(fact, program), fact("grid_size"), fact("sm_count")
+    waves, grid, sms = waves_of(fact, program), fact("grid_size"), sm_count(fact, program)
     if waves is None or grid is None or waves >= FULL or near_roof(item, program):
         return
-    if too_short(item, program):
+    if too_short(item, program) or _all_at_work(item, fact, program):
         return
     yield kernel_finding(
         "RF402",
@@ -43,12 +48,28 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         f"{brief(item.name)} starts {number_of(round(grid), 'block')}, {waves:.2f} of one wave: "
         "part of the chip is idle",
         (
-            number_of(round(grid), "block") + (f" on {sms:.0f} SMs" if sms else ""),
+            number_of(round(grid), "block")
+            + (
+                f" of {tile[0]}x{tile[1]} results"
+                if (tile := tile_of(main_name(item, program)))
+                else ""
+            )
+            + (f" on {sms:.0f} SMs" if sms else ""),
             fraction_text(item),
         ),
         "more and smaller blocks: split the reduction or batch several calls into one launch",
         "with twice the blocks and the same work it is no faster",
     )
+
+
+def _all_at_work(item: Item, fact: Facts, program: Program) -> bool:
+    """Whether every SM has a block, with warps enough or tensor cores to feed: a wave is no aim."""
+    grid, sms, threads = fact("grid_size"), sm_count(fact, program), fact("block_size")
+    if not grid or not sms or grid < sms:
+        return False
+    warps = grid / sms * -(-(threads or 0.0) // 32)
+    most = limit(program, "warps_per_sm_max")
+    return tile_of(main_name(item, program)) is not None or bool(most and warps >= WARPS * most)
 
 
 def tail(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from roofline.counters import busiest
+from roofline.diagnosis.kernels.evidence import readings_of
 from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, brief, kernel_finding
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
@@ -12,7 +13,7 @@ SHOWN = ("tensor_pipe", "fma_pipe", "sm_throughput", "memory_throughput", "dram_
 
 def busy_part(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF410: one part of the chip is nearly at its own peak, by the profiler's count of it."""
-    found = busiest(program.facts.get(item.signatures[0], {}))
+    found = busiest(readings_of(item, program)[0])
     if found is None or found[1].value < BUSY or item.roof_fraction is not None:
         return
     name, reading = found

@@ -1,0 +1,146 @@
+"""What kind of time a step on a device is made of: the first question, before any kernel's.
+
+Is the device waiting for the host, idle in long gaps, busy with copies or with kernels too short to
+pay, or do a few slow kernels hold what is to win?  The first of these that takes a visible share
+names the kind; the shares of all of them are its evidence.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from roofline.device import PCIE
+from roofline.diagnosis.overhead import ELSEWHERE, NO_START_S
+from roofline.diagnosis.traffic import COPIES
+from roofline.program import Item, Program
+from roofline.units import number_of, show, show_share
+
+Kind = Literal[
+    "host-bound", "bubbles", "stray copies", "tiny kernels", "a few slow kernels", "many kernels"
+]
+IDLE = 0.3  # assumed: from this share of a step on, what the device waits for comes first
+COPIED = 0.2  # assumed: of device time
+TINY = 0.3  # assumed: of device time, in kernels that are over before the next can start
+MOST = 0.8  # of what is to win
+FEW = 5  # lines that hold it, up to which they are few
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """What most of a step's time is."""
+
+    kind: Kind
+    claim: str
+    evidence: tuple[str, ...]
+
+
+def timeline(program: Program) -> Timeline | None:
+    """The kind of a program's time; None where nothing ran on a device, or no time is known."""
+    whole, kernels = program.whole, program.kernels
+    if kernels is None or not whole.busy_s:
+        return None
+    steps = program.conditions.steps
+    idle = whole.gap_s / whole.step_s if whole.step_s and whole.gap_s is not None else 0.0
+    copied_s = _copied_s(program)
+    lines = _to_win(program.by("call"))
+    few, most = _few(lines)
+    evidence = (
+        *_idle(program, idle),
+        f"copies: {show(copied_s, 's')} a step, {show_share(copied_s / whole.busy_s)} of device "
+        "time",
+        f"tiny kernels: {kernels.short / steps:g} of "
+        f"{number_of(kernels.started / steps, 'kernel')} are over before the next can be started; "
+        "together "
+        f"{show(kernels.short_s / steps, 's')}, "
+        f"{show_share(kernels.short_s / steps / whole.busy_s)} of device time",
+        *_most(lines, few, most, steps),
+    )
+    kind, claim = _kind(program, idle, copied_s / whole.busy_s, few, len(lines))
+    return Timeline(kind=kind, claim=claim, evidence=evidence)
+
+
+def _kind(program: Program, idle: float, copied: float, few: int, lines: int) -> tuple[Kind, str]:
+    whole, kernels, steps = program.whole, program.kernels, program.conditions.steps
+    assert kernels is not None
+    assert whole.busy_s
+    tiny = kernels.short_s / steps / whole.busy_s
+    if idle >= IDLE:
+        each_s = (whole.gap_s or 0.0) * steps / kernels.started
+        start_s = program.conditions.call_overhead_s
+        if each_s > (ELSEWHERE * start_s if start_s else NO_START_S):
+            return "bubbles", (
+                f"bubbles: {idle:.0%} of a step the device does nothing, in gaps far longer than "
+                "starting a kernel takes"
+            )
+        return "host-bound", (
+            f"host-bound: {idle:.0%} of a step the device waits for its next kernel, "
+            f"{show(each_s, 's')} before each"
+        )
+    if copied >= COPIED:
+        return "stray copies", f"stray copies: they are {copied:.0%} of device time"
+    if tiny >= TINY:
+        return "tiny kernels", (
+            f"trains of tiny kernels: {tiny:.0%} of device time goes into kernels that are over "
+            "before the next can be started"
+        )
+    if few <= FEW:
+        return "a few slow kernels", (
+            f"a few slow kernels: {few} of {number_of(lines, 'line')} hold {MOST:.0%} of what is "
+            "to win"
+        )
+    return "many kernels", (
+        f"many kernels: {few} of {number_of(lines, 'line')} hold {MOST:.0%} of what is to win"
+    )
+
+
+def _idle(program: Program, idle: float) -> Iterator[str]:
+    whole = program.whole
+    if whole.step_s is None or whole.gap_s is None:
+        yield "gaps: the time around the kernels is not known"
+        return
+    yield (
+        f"gaps: {show(whole.gap_s, 's')} of {show(whole.step_s, 's')} a step the device does "
+        f"nothing, {show_share(idle)}"
+    )
+
+
+def _copied_s(program: Program) -> float:
+    """A step's time in copies: over the link, and of operators that only copy."""
+    over_link_s = sum(copy.seconds for copy in program.copies)
+    within_s = sum(
+        item.measured_s or 0.0
+        for item in program.by("call")
+        if item.name in COPIES and not (item.ledger and PCIE in item.ledger.demand())
+    )
+    return (over_link_s + within_s) / program.conditions.steps
+
+
+def _to_win(items: Sequence[Item]) -> list[tuple[Item, float]]:
+    """Lines with the seconds to win: beyond their roof; all of them where no roof is known."""
+    seconds = (
+        (item, item.measured_s if item.lost_s is None else item.lost_s)
+        for item in items
+        if item.measured_s
+    )
+    found = [(item, s) for item, s in seconds if s and s > 0]
+    return sorted(found, key=lambda pair: pair[1], reverse=True)
+
+
+def _few(lines: Sequence[tuple[Item, float]]) -> tuple[int, float]:
+    """How many lines hold most of what is to win, and how much that is [s]."""
+    every, held = sum(s for _, s in lines), 0.0
+    for number, (_, seconds) in enumerate(lines, start=1):
+        held += seconds
+        if held >= MOST * every:
+            return number, held
+    return len(lines), held
+
+
+def _most(lines: Sequence[tuple[Item, float]], few: int, most: float, steps: int) -> Iterator[str]:
+    if lines:
+        names = [item.name.removeprefix("aten::") for item, _ in lines[:few]]
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        yield (
+            f"slow kernels: {few} of {number_of(len(lines), 'line')} hold "
+            f"{show(most / steps, 's')} of what is to win: {shown}"
+        )
