@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from io import StringIO
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,12 +25,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Recording:
     """A run and what can be said of it; shows itself in a terminal and in a notebook."""
 
     _run: Run | None = None
-    _capture: Any = field(default=None, repr=False)
+    _capture: Any = None
 
     @property
     def run(self) -> Run:
@@ -69,15 +68,21 @@ class Recording:
 
         print_document(self.document(by), console())
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        from rich.console import Console
+    def __repr__(self) -> str:
+        if self._run is None:
+            return "a recording that is not finished"
+        from roofline.report.brief import of_run
 
+        return of_run(self.document())
+
+    def _repr_html_(self) -> str:
+        from roofline.report.console import as_html
         from roofline.report.text import print_document
 
-        return _bundle(lambda console: print_document(self.document(), console), Console)
+        return as_html(lambda console: print_document(self.document(), console))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Accounting:
     """An account and what can be said of it; shows itself in a terminal and in a notebook."""
 
@@ -125,12 +130,16 @@ class Accounting:
 
         print_document(self.document(by, device), console())
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        from rich.console import Console
+    def __repr__(self) -> str:
+        from roofline.report.brief import of_account
 
+        return of_account(self.document())
+
+    def _repr_html_(self) -> str:
         from roofline.report.account import print_document
+        from roofline.report.console import as_html
 
-        return _bundle(lambda console: print_document(self.document(), console), Console)
+        return as_html(lambda console: print_document(self.document(), console))
 
 
 def account(
@@ -255,11 +264,3 @@ def profile(warmup: int | None = None) -> Iterator[Recording]:
             yield recording
     finally:  # what was recorded before an exception is kept
         recording._run = recorder.result
-
-
-def _bundle(print_on: Callable[[Any], None], console_type: type) -> dict[str, str]:
-    """What is printed on a console, as text and as HTML."""
-    console = console_type(record=True, width=110, file=StringIO(), highlight=False)
-    print_on(console)
-    plain = console.export_text(clear=False)
-    return {"text/plain": plain, "text/html": console.export_html(inline_styles=True)}

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import roofline as rl
+from roofline.facade import Recording
+from tests.runs import Script, call, tensor
 
 
 @pytest.mark.parametrize("name", rl.__all__)
@@ -41,3 +43,39 @@ def test_work_is_placed_under_a_device_or_a_roof(roof: object) -> None:
     assert placed.roof_s == pytest.approx(33_570_816 / 3.35e12, rel=1e-12)
     assert placed.roof_fraction == pytest.approx(10.0211394e-6 / 17e-6, rel=1e-6)
     assert rl.place(ledger, roof).measured_s is None
+
+
+def test_a_recording_is_one_line_in_a_prompt_and_a_table_in_a_notebook() -> None:
+    """8 MB at 10 GB/s are 0.8 ms of the 2 ms that each of two steps takes: 40 %."""
+    relu = call("aten::relu", tensor(1000, 1000), out=tensor(1000, 1000))
+    script = Script().add(relu, 2_000).end_step().add(relu, 2_000).end_step()
+    recording = Recording(script.run())
+
+    assert repr(recording).startswith(
+        "toy.py on Toy CPU: 2.00 ms a step against a roof of 800 us, 40%; coverage 100.0%; RF201 "
+    )
+    assert "\n" not in str(recording)
+    page = recording._repr_html_()
+    assert page.startswith("<pre")
+    assert page.endswith("</pre>")
+    assert "relu" in page
+    assert "<style" not in page  # it would be the notebook's
+
+
+def test_a_recording_without_times_says_so() -> None:
+    script = Script().add(call("aten::relu", tensor(10), out=tensor(10)), 0)
+    assert "without times" in repr(Recording(script.run()))
+
+
+def test_a_recording_under_way_has_a_repr() -> None:
+    assert repr(Recording()) == "a recording that is not finished"
+
+
+def test_an_account_is_one_line_too() -> None:
+    """8 flop a product of 2x2 by 2x1: 2*2*2*1; 4 + 2 read and 2 written, 4 B each: 32 B."""
+    torch = pytest.importorskip("torch")
+
+    counted = rl.account(torch.mm, torch.ones(2, 2), torch.ones(2, 1))
+
+    assert repr(counted) == "mm: 1 operator call, 8.00 flop and 32.0 B over dram"
+    assert counted._repr_html_().startswith("<pre")
