@@ -71,9 +71,13 @@ class Recording:
     def __repr__(self) -> str:
         if self._run is None:
             return "a recording that is not finished"
+        from roofline.errors import RooflineError
         from roofline.report.brief import of_run
 
-        return of_run(self.document())
+        try:
+            return of_run(self.document())
+        except RooflineError as error:  # a repr never raises
+            return f"a recording: {error}"
 
     def _repr_html_(self) -> str:
         from roofline.report.console import as_html

@@ -23,7 +23,7 @@ def _where(program: Program) -> str:
     step = "a step" if whole.steps > 1 else "the run"
     # A profiler of single kernels records no time around them: device time is what there is.
     step_s, of = (whole.busy_s, " of device time") if whole.step_s is None else (whole.step_s, "")
-    if step_s is None:
+    if not step_s:  # a step of no length is a clock too coarse, not a time
         return f"{name} has no times, so nothing can be said about how far it is from its roof."
     takes = f"{name} takes {show(step_s, 's')}{of} for {step}"
     if whole.roof_s is None and program.roof.ceilings:

@@ -63,8 +63,13 @@ def test_a_recording_is_one_line_in_a_prompt_and_a_table_in_a_notebook() -> None
 
 
 def test_a_recording_without_times_says_so() -> None:
-    script = Script().add(call("aten::relu", tensor(10), out=tensor(10)), 0)
-    assert "without times" in repr(Recording(script.run()))
+    script = Script().add(call("aten::relu", tensor(10), out=tensor(10)), 0).end_step()
+    assert "1 line without times" in repr(Recording(script.run()))
+
+
+def test_a_recording_without_a_step_says_so_and_raises_nothing() -> None:
+    script = Script().add(call("aten::relu", tensor(10), out=tensor(10)), 5)
+    assert "no measured step" in repr(Recording(script.run()))
 
 
 def test_a_recording_under_way_has_a_repr() -> None:
