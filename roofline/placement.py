@@ -46,6 +46,8 @@ class Placement:
     bounds: tuple[Bound, ...]  # slowest first; empty for work that needs nothing or has no ceiling
     no_ceiling: tuple[Resource, ...]  # demanded, but nothing known about their rate
     placed_at: Resource  # the boundary its compulsory bytes cross
+    # The boundary that they may have crossed instead, where the recording leaves open which.
+    perhaps_at: Resource | None = None
     measured_s: float | None = None
     # Which of its counts was placed: the formula, or, without one, what counters saw.
     count: Count = Count.ALGORITHMIC
@@ -101,11 +103,17 @@ class Placement:
 
     @property
     def ambiguous_with(self) -> tuple[Resource, ...]:
-        """Resources that may bind as well: near a ridge, within the intervals of the ceilings."""
+        """Resources that may bind as well: near a ridge, within the intervals of the ceilings.
+
+        And the boundary that its bytes may have crossed instead of the one that binds.
+        """
         if not self.bounds:
             return ()
         least_s = self._interval_s(self.bounds[0])[0]
-        return tuple(b.demanded for b in self.bounds[1:] if self._interval_s(b)[1] >= least_s)
+        near = [b.demanded for b in self.bounds[1:] if self._interval_s(b)[1] >= least_s]
+        if self.perhaps_at is not None and self.bounds[0].demanded == self.placed_at:
+            near.append(self.perhaps_at)
+        return tuple(dict.fromkeys(near))
 
     def _interval_s(self, bound: Bound) -> tuple[float, float]:
         """Of one bound, with its amount between the limits that its ledger gives."""

@@ -38,17 +38,17 @@ def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
         tensors = signature.call.tensors if signature.call else ()
         reads = [
             (latest.get(size) or outside.setdefault(size, -len(outside) - 1), size)
-            for size in (tensor.nbytes for tensor in _read(signature, tensors))
+            for size in (tensor.nbytes for tensor in read_by_size(signature, tensors))
             if size >= _FOLLOWED
         ]
-        written = [size for size in _written(signature) if size >= _FOLLOWED]
+        written = [size for size in written_by_size(signature) if size >= _FOLLOWED]
         writes = [(results + at, size) for at, size in enumerate(written, start=1)]
         results += len(writes)
         latest |= {size: at for at, size in writes}
         yield reads, writes
 
 
-def _read(signature: Signature, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+def read_by_size(signature: Signature, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     """`tensors` without a last one, such as ``out=``, that no line of the ledger reads."""
     ledger = signature.ledger
     if ledger is None or ledger.unaccounted or len(tensors) < 2 or signature.name.endswith("_"):
@@ -59,7 +59,7 @@ def _read(signature: Signature, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     return tensors[:-1] if lines < given else tensors
 
 
-def _written(signature: Signature) -> Iterator[int]:
+def written_by_size(signature: Signature) -> Iterator[int]:
     """Bytes of each result, from its own line of the ledger."""
     for entry in signature.ledger.entries if signature.ledger else ():
         if entry.resource == DRAM and entry.access == "write":

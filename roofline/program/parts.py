@@ -10,7 +10,7 @@ from roofline.program.placed import Placed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_KEYS = ["signature", "level", "phase", "module"]
+_KEYS = ["signature", "level", "perhaps", "phase", "module"]
 
 
 def parts_of(events: "pa.Table", placed: Placed) -> tuple[Part, ...]:
@@ -35,10 +35,10 @@ def parts_of(events: "pa.Table", placed: Placed) -> tuple[Part, ...]:
             signature=key[0],
             name=placed.signatures[key[0]].name,
             shapes=placed.shapes(key[0]),
-            phase=key[2],
-            module=key[3],
+            phase=key[3],
+            module=key[4],
             kind=kind,
-            once=placed.at(key[0], HIERARCHY[key[1]]),
+            once=placed.at(key[0], HIERARCHY[key[1]], HIERARCHY[key[2]]),
             calls=calls,
             times_ns=array("q", known.drop_null().to_pylist()),
             step_ns=steps.get(key, {}),

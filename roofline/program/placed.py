@@ -25,8 +25,10 @@ class Placed:
     counted: Mapping[int, Counted] = field(default_factory=dict)  # what counters saw, by signature
     _known: dict[tuple[int, Resource], Placement] = field(default_factory=dict)
 
-    def at(self, signature: int, boundary: Resource) -> Placement:
-        """One call of `signature` whose bytes cross `boundary`."""
+    def at(self, signature: int, boundary: Resource, perhaps: Resource | None = None) -> Placement:
+        """One call of `signature` whose bytes cross `boundary`, or `perhaps` another instead."""
+        if perhaps is not None and perhaps != boundary:
+            return replace(self.at(signature, boundary), perhaps_at=perhaps)
         key = (signature, boundary)
         if key not in self._known:
             one = self.signatures[signature]
@@ -112,7 +114,7 @@ def _recounted(signature: Signature) -> Signature:
         ledger = signature.ledger or unknown(signature.name)
         return Signature(name=signature.name, ledger=ledger, executed=signature.executed)
     # What no rule knows may have come with a count of its own, such as a compiled kernel's bytes.
-    known = signature.call.op in ops.BY_OP or signature.ledger is None
+    known = ops.known(signature.call.op) or signature.ledger is None
     return Signature(
         name=signature.name,
         call=signature.call,

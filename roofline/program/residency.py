@@ -35,7 +35,7 @@ def reaches(rows: Iterable[Row], calls: Sequence[Call | None]) -> Iterator[int |
         sizes: dict[int, int] = {}
         for storage, tensor in zip(read(call, reads, writes), call.tensors, strict=False):
             sizes[storage] = max(sizes.get(storage, 0), tensor.nbytes)
-        yield _reach([(ages.distance(storage), size) for storage, size in sizes.items()])
+        yield reach([(ages.distance(storage), size) for storage, size in sizes.items()])
         for storage, tensor in zip(writes, call.outputs, strict=True):
             sizes[storage] = max(sizes.get(storage, 0), tensor.nbytes)
         for storage, size in sizes.items():
@@ -55,7 +55,7 @@ def read(call: Call, given: Sequence[int], written: Sequence[int]) -> Sequence[i
     return given[:-outs]
 
 
-def _reach(operands: list[tuple[int, int]]) -> int | None:
+def reach(operands: list[tuple[int, int]]) -> int | None:
     """The distance within which operands with half of the bytes lie."""
     total, near = sum(size for _, size in operands), 0
     for distance, size in sorted(operands):

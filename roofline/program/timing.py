@@ -6,10 +6,9 @@ Columns throughout: a run can hold millions of events.
 from array import array
 from typing import TYPE_CHECKING
 
-from roofline.device import HIERARCHY
-from roofline.program.columns import in_steps, is_kind, storages, union_ns
+from roofline.program.columns import in_steps, is_kind, union_ns
+from roofline.program.levels import levels
 from roofline.program.placed import Placed
-from roofline.program.residency import reaches
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
@@ -20,13 +19,15 @@ _ON_DEVICE = ("kernel", "memcpy")
 _BATCH = 65_536  # rows that are looked at together
 
 
-def timed(run: Run, placed: Placed) -> "pa.Table":
+def timed(run: Run, placed: Placed, *, by_time: bool = True) -> "pa.Table":
     """The events of measured steps that stand for themselves, in order.
 
     Columns: row (position in Run.events), signature, level (position in device.HIERARCHY of the
-    boundary that its data crossed), kind, step, phase, module, page_faults, time_ns.  Where
-    anything ran on a device, an operator takes the time of what it caused there (nothing is a known
-    zero: it was a view); what no operator caused stands for itself.
+    boundary that its data crossed), perhaps (the same of the boundary that it may have crossed
+    instead, where the recording leaves it open), kind, step, phase, module, page_faults, time_ns.
+    Where anything ran on a device, an operator takes the time of what it caused there (nothing is a
+    known zero: it was a view); what no operator caused stands for itself.  With `by_time` a level
+    that a call's mean time rules out is not left open.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -42,7 +43,9 @@ def timed(run: Run, placed: Placed) -> "pa.Table":
         times = pc.if_else(device.take(rows), times, total)
     names = ("signature", "kind", "step", "phase", "module", "page_faults")
     columns = {name: events[name].take(rows) for name in names}
-    return pa.table({"row": rows, "level": _levels(run, placed, rows), "time_ns": times, **columns})
+    table = pa.table({"row": rows, "time_ns": times, **columns})
+    near, far = levels(run, placed, table, means_s(table) if by_time else {})
+    return table.append_column("level", near).append_column("perhaps", far)
 
 
 def means_s(events: "pa.Table") -> dict[int, float]:
@@ -96,21 +99,3 @@ def _caused_ns(caused: "pa.Table", count: int) -> "pa.Array":
             else:
                 total[parent] = ns
     return pa.array(total, pa.int64(), mask=pa.array(unknown, pa.int8()).cast(pa.bool_()))
-
-
-def _levels(run: Run, placed: Placed, rows: "pa.Array") -> "pa.Array":
-    """Where the data of each of `rows` was, as a position in HIERARCHY."""
-    import pyarrow as pa
-
-    depth = {boundary: at for at, boundary in enumerate(HIERARCHY)}
-    signatures = run.events["signature"]
-    if not (placed.warm and storages(run)):
-        each = [depth[placed.level(at, None)] for at in range(len(placed.signatures))]
-        return pa.array(each, pa.int8()).take(signatures.take(rows))
-    calls = [None if placed.free(at) else s.call for at, s in enumerate(placed.signatures)]
-    named, reads, writes = (
-        run.events[name].to_pylist() for name in ("signature", "reads", "writes")
-    )
-    reach = reaches(zip(named, reads, writes, strict=True), calls)
-    each = [depth[placed.level(at, far)] for at, far in zip(named, reach, strict=True)]
-    return pa.array(each, pa.int8()).take(rows)

@@ -137,7 +137,7 @@ def what_if(
         before,
         device=changed.device,
         conditions=replace(before.conditions, roof=placed.roof),
-        parts=parts_of(timed(changed, placed), placed),
+        parts=parts_of(timed(changed, placed, by_time=False), placed),
         chains=(),
     )
     words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
