@@ -16,9 +16,14 @@ Math = Literal["ieee", "tf32", "bf16", "fp16", "acc16"]
 DTYPE_BYTES: dict[str, float] = {
     "fp64": 8, "fp32": 4, "fp16": 2, "bf16": 2,
     "fp8_e4m3": 1, "fp8_e5m2": 1, "fp8_e8m0": 1, "fp4": 0.5,
+    "fp4x2": 1,  # two in a byte, and the byte is the element of the tensor
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "int4": 0.5, "bool": 1,
     "uint16": 2, "uint32": 4, "uint64": 8,
     "complex32": 4, "complex64": 8, "complex128": 16,
+    "quint8": 1, "qint8": 1, "qint32": 4, "quint4x2": 0.5, "quint2x4": 0.25,
+    **{f"uint{bits}": 1 for bits in range(1, 8)},
+    **{f"int{bits}": 1 for bits in (1, 2, 3, 5, 6, 7)},
+    "bits8": 1, "bits16": 2, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
 }  # fmt: skip
 
 

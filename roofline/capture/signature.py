@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from roofline.call import Argument, Call, Tensor
+from roofline.call import DTYPE_BYTES, Argument, Call, Tensor
 from roofline.capture import layouts, precision
 from roofline.capture.operator import Operator
 from roofline.capture.storages import Storages
@@ -29,7 +29,8 @@ _NAMED = (complex, torch.device, torch.layout, torch.memory_format, torch.dtype,
 DTYPES: Mapping[Any, str] = {
     torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
     torch.float8_e4m3fn: "fp8_e4m3", torch.float8_e5m2: "fp8_e5m2",
-    torch.float8_e8m0fnu: "fp8_e8m0",
+    torch.float8_e4m3fnuz: "fp8_e4m3", torch.float8_e5m2fnuz: "fp8_e5m2",
+    torch.float8_e8m0fnu: "fp8_e8m0", torch.float4_e2m1fn_x2: "fp4x2",
 }  # fmt: skip
 
 
@@ -195,7 +196,7 @@ class Describer:
             return self._sparse(tensor, storage)
         return Tensor(
             shape=tuple(map(self._size, tensor.shape)),
-            dtype=dtype(tensor.dtype),
+            dtype=element(tensor),
             strides=tuple(map(self._size, tensor.stride())),
             storage=self._places[storage],
             offset=self._size(tensor.storage_offset()) - self._lowest[storage],
@@ -207,7 +208,7 @@ class Describer:
             raise Opaque
         return Tensor(
             shape=tuple(tensor.shape),
-            dtype=dtype(tensor.dtype),
+            dtype=element(tensor),
             storage=self._places[storage],
             layout=held.layout,
             stored=held.stored,
@@ -257,6 +258,14 @@ def tensors(values: Sequence[Any]) -> list[Any]:
         elif isinstance(value, (list, tuple)):
             found += tensors(value)
     return found
+
+
+def element(tensor: Any) -> str:
+    """The element type of a tensor; Opaque where its size is not known to the library."""
+    name = dtype(tensor.dtype)
+    if name not in DTYPE_BYTES:
+        raise Opaque
+    return name
 
 
 def dtype(value: Any) -> str:

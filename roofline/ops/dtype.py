@@ -21,7 +21,7 @@ from roofline.errors import NotFound
 
 _MATMUL = {
     "fp64": TENSOR_FP64, "fp32": VECTOR_FP32, "fp16": TENSOR_FP16, "bf16": TENSOR_BF16,
-    "fp8_e4m3": TENSOR_FP8, "fp8_e5m2": TENSOR_FP8, "fp4": TENSOR_FP4,
+    "fp8_e4m3": TENSOR_FP8, "fp8_e5m2": TENSOR_FP8, "fp4": TENSOR_FP4, "fp4x2": TENSOR_FP4,
     "int8": TENSOR_INT8, "uint8": TENSOR_INT8, "int4": TENSOR_INT4,
     "int16": VECTOR_INT32, "int32": VECTOR_INT32, "int64": VECTOR_INT32,
     "complex32": TENSOR_FP16, "complex64": VECTOR_FP32, "complex128": TENSOR_FP64,
@@ -47,6 +47,11 @@ _INTEGER = {
     "uint16",
     "uint32",
     "uint64",
+    "quint8",
+    "qint8",
+    "qint32",
+    "quint4x2",
+    "quint2x4",
 }
 
 

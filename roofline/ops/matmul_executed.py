@@ -32,7 +32,11 @@ def padded(call: Call) -> Ledger | None:
     if call.device != "cuda" or not pipe.name.startswith("tensor") or pipe.name == "tensor-fp64":
         return None
     sizes = _sizes(a, b, transposed)
-    return None if sizes is None else _padded(pipe, a.dtype, *sizes)
+    if sizes is None:
+        return None
+    batch, m, n, k = sizes
+    packed = 2 if a.dtype == "fp4x2" else 1
+    return _padded(pipe, batch, m, n, packed * k, int(32 * packed / size(a.dtype)))
 
 
 def _sizes(a: Tensor, b: Tensor, transposed: bool) -> tuple[int, int, int, int] | None:
@@ -45,8 +49,8 @@ def _sizes(a: Tensor, b: Tensor, transposed: bool) -> tuple[int, int, int, int] 
     return max(product(a.shape[:-2]), product(b.shape[:-2])), a.shape[-2], n, k
 
 
-def _padded(pipe: Resource, dtype: str, batch: int, m: int, n: int, k: int) -> Ledger:
-    inner = _up(k, int(32 / size(dtype)))
+def _padded(pipe: Resource, batch: int, m: int, n: int, k: int, tile: int) -> Ledger:
+    inner = _up(k, tile)
     results = min(_up(m, 16) * _up(n, 8), _up(m, 8) * _up(n, 16))
     amount = 2 * batch * results * inner
     line = Entry(pipe, amount, "multiply-add, whole tiles", None, Exactness.ESTIMATE)

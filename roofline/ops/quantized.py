@@ -204,7 +204,7 @@ def _scaled(
 ) -> Ledger:
     (m, k), n = a.shape, b.shape[1]
     _agree(call, k, b.shape[0])
-    k *= 2 if a.dtype == "fp4" else 1
+    k *= 2 if a.dtype == "fp4x2" else 1
     y = result(call, (m, n), dtype or a.dtype)
     extra = [] if bias is None else [Entry(vector_pipe(y.dtype), y.numel, "add bias")]
     reads = [("A", a), ("B", b), *scales, *([("bias", bias)] if bias else [])]

@@ -9,7 +9,7 @@ from roofline.ops.rule import Unaccountable
 _KINDS: tuple[tuple[str, ...], ...] = (
     ("bool",),
     ("uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64"),
-    ("fp4", "fp8_e8m0", "fp8_e4m3", "fp8_e5m2", "bf16", "fp16", "fp32", "fp64"),
+    ("fp4", "fp4x2", "fp8_e8m0", "fp8_e4m3", "fp8_e5m2", "bf16", "fp16", "fp32", "fp64"),
     ("complex32", "complex64", "complex128"),
 )
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
@@ -19,7 +19,7 @@ _WIDTH = {dtype: width for dtypes in _KINDS for width, dtype in enumerate(dtypes
 _SCALAR_TYPE = {
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "fp16", 6: "fp32", 7: "fp64",
     8: "complex32", 9: "complex64", 10: "complex128", 11: "bool", 15: "bf16", 23: "fp8_e5m2",
-    24: "fp8_e4m3", 27: "uint16", 28: "uint32", 29: "uint64", 44: "fp8_e8m0", 45: "fp4",
+    24: "fp8_e4m3", 27: "uint16", 28: "uint32", 29: "uint64", 44: "fp8_e8m0", 45: "fp4x2",
 }  # fmt: skip
 _TORCH = {
     "float": "fp32", "float32": "fp32", "double": "fp64", "float64": "fp64", "half": "fp16",
@@ -29,8 +29,11 @@ _TORCH = {
 
 
 def kind(dtype: str) -> int:
-    """BOOL, INTEGER, FLOATING or COMPLEX, in the order in which one beats another."""
-    return _KIND[dtype]
+    """BOOL, INTEGER, FLOATING or COMPLEX, in the order in which one beats another.
+
+    What nothing is promoted to, quantised and sub-byte types, are integers.
+    """
+    return _KIND.get(dtype, INTEGER)
 
 
 def dtype_argument(call: Call, index: int) -> str | None:
@@ -103,7 +106,7 @@ def _widest(dtypes: list[str]) -> str:
     for dtype in dtypes[1:]:
         if frozenset((best, dtype)) in _MEET:
             best = _MEET[frozenset((best, dtype))]
-        elif (kind(dtype), _WIDTH[dtype]) > (kind(best), _WIDTH[best]):
+        elif (kind(dtype), _WIDTH.get(dtype, 0)) > (kind(best), _WIDTH.get(best, 0)):
             best = dtype
     return best
 

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from roofline.call import Tensor
 from roofline.capture import profile
+from roofline.program import read
 
 
 def record(work, **options):
@@ -378,3 +379,27 @@ def test_a_storage_given_to_an_operator_is_neither_kept_nor_written_out():
     calls = [s.call for s in run.result.signatures if s.name == "aten::set_"]
     assert len(calls) == 1  # no two calls differ but in whose memory it is
     assert calls[0].args[1] == "untypedstorage"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_of_every_element_type_can_be_followed():
+    """Quantised, sub-byte and packed ones as well: an operator may be unknown, a run is not broken."""
+    types = [t for t in vars(torch).values() if isinstance(t, torch.dtype)]
+    quantised = torch.quantize_per_tensor(torch.ones(4, 4), 0.1, 10, torch.quint8)
+
+    def work():
+        made = [
+            torch.empty(4, dtype=t) for t in dict.fromkeys(types) if not str(t)[6:].startswith("q")
+        ]
+        return [t.view(2, 2) for t in made], torch.relu(quantised).reshape(16)
+
+    run = record(work)
+    sizes = {
+        t.dtype: t.nbytes for c in calls(run) for t in (*c.tensors, *c.outputs) if t.shape == (4,)
+    }
+    assert sizes["fp8_e4m3"] == sizes["fp4x2"] == 4
+    assert sizes["complex128"] == 64
+    assert read(run).parts
+    relu = next(s for s in run.signatures if s.name == "aten::relu")
+    assert relu.call.tensors[0].dtype == "quint8"
+    assert [e.amount for e in relu.ledger.entries if e.access == "read"] == [16]
