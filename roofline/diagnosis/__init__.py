@@ -17,6 +17,7 @@ from roofline.diagnosis.overhead import launch_bound, overhead_bound
 from roofline.diagnosis.picked import irregular
 from roofline.diagnosis.precision import tf32_unused
 from roofline.diagnosis.recording import before_the_window, cold_caches, graph_launches
+from roofline.diagnosis.resident import from_cache
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sanity import incomplete_ledger
 from roofline.diagnosis.traffic import copies, excess_traffic
@@ -48,6 +49,7 @@ ADVICE: tuple[Rule, ...] = (
     copies,
     irregular,
     from_counters,
+    from_cache,
     at_the_roof,
 )
 # Advice about the whole that rests on times alone: doubts about ledgers leave it standing.

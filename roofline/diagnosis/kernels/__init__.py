@@ -15,6 +15,8 @@ from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spil
 from roofline.diagnosis.kernels.own_view import busy_part
 from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
 from roofline.diagnosis.kernels.stalls import nothing_busy
+from roofline.diagnosis.kernels.tiles import empty_tiles
+from roofline.diagnosis.prediction import added
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.traffic import copies
 from roofline.program import Program
@@ -23,12 +25,12 @@ from roofline.units import number_of
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
     uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, wrong_pipe,
-    special_functions, busy_part, narrow_requests,
+    special_functions, busy_part, narrow_requests, empty_tiles,
 )  # fmt: skip
 
 
 def from_counters(program: Program) -> Iterator[Finding]:
-    """RF401 to RF411 for kernels that take a visible share of the time, one finding a cause."""
+    """RF202, RF401 to RF411: kernels that take a visible share of the time, one finding a cause."""
     causes: dict[str, list[Finding]] = {}
     for finding in _each(program):
         causes.setdefault(finding.code, []).append(finding)
@@ -55,12 +57,13 @@ def _each(program: Program) -> Iterator[Finding]:
 
 
 def _merged(findings: list[Finding]) -> Finding:
-    """The worst, with the others named and their savings added."""
+    """The worst, with the others named, their savings and predictions added."""
     worst, others = findings[0], findings[1:]
     if not others:
         return worst
     saves = [f.saves_s for f in findings if f.saves_s is not None]
     names = dict.fromkeys(brief(f.item) for f in others)
+    then_s = added(f.then_s for f in findings)
     return replace(
         worst,
         claim=f"{worst.claim}; {number_of(len(others), 'more kernel')} likewise",
@@ -68,6 +71,6 @@ def _merged(findings: list[Finding]) -> Finding:
         items=tuple(f.item for f in findings),
         item="",
         saves_s=sum(saves) if saves else None,
-        now_s=None,
-        then_s=None,
+        now_s=sum(f.now_s or 0.0 for f in findings) if then_s else None,
+        then_s=then_s,
     )
