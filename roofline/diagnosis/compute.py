@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from roofline.diagnosis.memory import faults_s, worth_chains
 from roofline.diagnosis.picked import picks
+from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.traffic import reread_s
 from roofline.program import Item, Program
@@ -58,6 +59,7 @@ def padding(program: Program) -> Iterator[Finding]:
         return
     wasteful.sort(key=lambda pair: pair[1].measured_s or 0.0, reverse=True)
     bound = [item for _, item in wasteful if item.binding and item.binding.demanded.is_pipe]
+    saves_s = sum(max(item.lost_s or 0.0, 0.0) for item in bound) / program.conditions.steps
     yield Finding(
         code="RF202",
         item="",
@@ -75,7 +77,9 @@ def padding(program: Program) -> Iterator[Finding]:
             "or pad sizes to multiples of 8 or 16 yourself"
         ),
         items=tuple(dict.fromkeys(item.name for _, item in wasteful)),
-        saves_s=sum(item.lost_s or 0.0 for item in bound) / program.conditions.steps,
+        saves_s=saves_s,
+        now_s=spent_s,
+        then_s=down_to(spent_s - saves_s, spent_s),
         wrong_if="a product with full tiles takes longer",
     )
 
@@ -113,7 +117,7 @@ def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -
         next_step=_next_step(first),
         saves_s=lost_s,
         now_s=measured_s / steps,
-        then_s=(roof_s / steps, measured_s / steps),
+        then_s=to_roof_s(items, measured_s / steps),
         wrong_if="a better implementation of the same operator is no faster",
     )
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from roofline.device import LAUNCH, PCIE
+from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 from roofline.program.host import Copy, HostCall
@@ -46,6 +47,8 @@ def waits(program: Program) -> Iterator[Finding]:
             "step; gather what is logged and read it once every so many steps"
         ),
         saves_s=saves_s,
+        now_s=whole.step_s,
+        then_s=None if saves_s is None else down_to(whole.step_s - saves_s, whole.step_s),
         wrong_if="without them the gaps of the device stay as long",
     )
 

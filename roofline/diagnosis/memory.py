@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.program.chains import NEAR, Chain
@@ -146,6 +147,7 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
         if (cost := faults_s(item, program)) is not None
     ]
     cost_s = sum(costs) / steps if costs else None
+    now_s = sum(item.measured_s or 0.0 for item in fresh) / steps
     faults = sum(item.page_faults or 0 for item in fresh)
     price = "" if cost_s is None else f", {show(cost_s, 's')} at this machine's cost of a fault"
     yield Finding(
@@ -165,6 +167,8 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
             "an allocator that keeps freed memory (jemalloc, tcmalloc)"
         ),
         saves_s=cost_s,
+        now_s=now_s,
+        then_s=None if cost_s is None else down_to(now_s - cost_s, now_s),
         wrong_if="the same calls with out= a buffer already in use take as long",
     )
 

@@ -84,6 +84,8 @@ def launch_bound(program: Program) -> Iterator[Finding]:
             "making one kernel faster gains nothing until then"
         ),
         saves_s=started * launch_s - whole.busy_s,
+        now_s=started * launch_s,
+        then_s=(whole.busy_s, started * launch_s),
         wrong_if="a captured graph of the same kernels is no faster",
     )
 
@@ -132,6 +134,8 @@ def _between(program: Program, gap_s: float, call_s: float) -> Finding:
             "waiting, or the freeing of large results"
         ),
         saves_s=idle_s,
+        now_s=step_s,
+        then_s=(step_s - idle_s, step_s),
         wrong_if="a Python profiler finds nothing between the operators",
     )
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from roofline.diagnosis.memory import visible
+from roofline.diagnosis.prediction import to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.program.chain import NEAR
@@ -47,7 +48,7 @@ def irregular(program: Program) -> Iterator[Finding]:
             ),
             saves_s=now_s - roof_s,
             now_s=now_s,
-            then_s=(roof_s, now_s),
+            then_s=to_roof_s([item], now_s),
             wrong_if="with sorted indices it is no faster",
         )
 

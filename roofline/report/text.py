@@ -215,14 +215,24 @@ def _findings(findings: Sequence[Document], limit: int) -> Iterable["RenderableT
         yield Text.assemble((finding["code"], "bold"), " ", finding["claim"])
         lines = list(finding["evidence"])
         yield Padding(Text("\n".join(lines), style="dim"), (0, 0, 0, 6))
-        saves = finding["saves_s"]
-        worth = f" (saves at most {seconds(saves)} a step)" if saves else ""
-        yield Padding(Text(f"next: {finding['next_step']}{worth}"), (0, 0, 0, 6))
+        yield Padding(Text(f"next: {finding['next_step']}{_worth(finding)}"), (0, 0, 0, 6))
         yield Padding(Text(f"wrong if: {finding['wrong_if']}", style="dim"), (0, 0, 0, 6))
     if len(findings) > limit:
         yield Text(
             f"\n{number_of(len(findings) - limit, 'more finding')}: --findings {len(findings)}"
         )
+
+
+def _worth(finding: Document) -> str:
+    """What the next step would bring, and from which time to which where that is predicted."""
+    saves, now_s, then_s = (finding[name] for name in ("saves_s", "now_s", "then_s"))
+    if not saves:
+        return ""
+    if now_s is None or then_s is None:
+        return f" (saves at most {seconds(saves)} a step)"
+    least, most = map(seconds, then_s)
+    then = least if most in (least, seconds(now_s)) else f"{least} to {most}"
+    return f" (saves at most {seconds(saves)} a step: {seconds(now_s)} -> {then})"
 
 
 def operator_text(document: Document) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from roofline.counters import Reading
+from roofline.diagnosis.prediction import at_roof_s, down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 
@@ -25,11 +26,16 @@ def kernel_finding(
     then: float | None = None,
     best_s: float | None = None,
 ) -> Finding:
-    """`then` is the share of today's time that would remain at best, `best_s` that time itself."""
+    """`then` is the share of today's time that would remain at best, `best_s` that time itself.
+
+    With neither of them it is the time on its roof.
+    """
     now_s = None if item.measured_s is None else item.measured_s / item.steps
-    roof_s = None if item.roof_s is None else item.roof_s / item.steps
-    if best_s is None:
-        best_s = now_s * then if now_s is not None and then is not None else roof_s
+    least_s = best_s
+    if best_s is None and then is not None:
+        best_s = least_s = None if now_s is None else now_s * then
+    elif best_s is None and (span := at_roof_s(item)) is not None:
+        best_s, least_s = (item.roof_s or 0.0) / item.steps, span[0]
     saves_s = None if now_s is None or best_s is None else max(now_s - best_s, 0.0)
     return Finding(
         code=code,
@@ -40,7 +46,7 @@ def kernel_finding(
         wrong_if=wrong_if,
         saves_s=saves_s,
         now_s=now_s,
-        then_s=None if now_s is None or best_s is None else (best_s, now_s),
+        then_s=down_to(least_s, now_s),
     )
 
 
