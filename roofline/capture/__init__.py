@@ -12,6 +12,8 @@ waiting     how long other programs held the processors
 compiled    code that torch.compile made: timed without a mode
 graph       what a compiled graph needs
 kernels     what ran on a CUDA device, and who launched it
+sampling    what it moved: hardware counters, sampled while it ran
+clock       another clock's time as the recorder's
 threads     work that the mode cannot see: counted, and named as a gap
 calibrate   what the recorder itself costs
 recording   all of these together, started and stopped

@@ -45,6 +45,7 @@ class Columns:
         self.modules = Names("")
         self.threads = Names("")
         self.launched: dict[int, tuple[int, int | None]] = {}  # row -> stream, row that launched it
+        self.counters: dict[int, dict[str, float]] = {}  # row -> what was sampled of it
         self._rows = array("q")
         self._storages = array("q")  # of every event in turn: those it read, those it wrote
         self._contexts: dict[tuple[int, int, int, int], int] = {}
@@ -116,9 +117,14 @@ class Columns:
             "page_faults": pa.array(faults, mask=faults == NO_FAULTS),
             "reads": reads,
             "writes": writes,
-            "counters": [[]] * len(self),
+            "counters": self._counted(),
         }
         return pa.table(columns, schema=schema)
+
+    def _counted(self) -> list[list[tuple[str, float]]]:
+        if not self.counters:
+            return [[]] * len(self)
+        return [[*self.counters.get(row, {}).items()] for row in range(len(self))]
 
     def _column(self, index: int) -> np.ndarray:
         # A copy: an array that somebody looks into cannot grow.

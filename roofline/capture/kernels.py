@@ -15,6 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, Columns
+from roofline.capture.sampling.sampler import Sampler
 from roofline.runfile import Gap
 
 _COPIES = ("Memcpy", "Memset")
@@ -29,13 +30,15 @@ class Kernel:
     duration: int
     stream: int
     launched: int | None  # when the host asked for it; None is not recorded
+    device: int = 0  # among the CUDA devices of the process
 
 
 class Kernels:
-    """The profiler of one recording; does nothing unless a CUDA device is used."""
+    """The profiler of one recording, and its sampler; does nothing unless a CUDA device is used."""
 
-    def __init__(self) -> None:
+    def __init__(self, sampler: Sampler | None = None) -> None:
         self.kernels: tuple[Kernel, ...] = ()
+        self.sampler = sampler
         self._profile: Any = None
         self._clock: Clock | None = None
         self._failure = ""
@@ -50,9 +53,13 @@ class Kernels:
             self._profile.start()
         except RuntimeError as error:
             self._failure, self._profile = str(error).splitlines()[0], None
+        if self.sampler is not None:
+            self.sampler.start()
 
     def stop(self) -> None:
         """Wait for the device, stop the profiler and read what it saw."""
+        if self.sampler is not None:
+            self.sampler.stop()
         if self._profile is None or self._clock is None:
             return
         torch.cuda.synchronize()
@@ -62,11 +69,12 @@ class Kernels:
         self._profile = None
 
     def gaps(self) -> tuple[Gap, ...]:
-        """Said when there should be device times and are none."""
-        if not self._failure:
-            return ()
-        what = f"the program used a CUDA device and its kernels were not timed: {self._failure}"
-        return (Gap(name="device times", what=what),)
+        """Said when there should be device times, or counters, and are none."""
+        found = [] if self.sampler is None else [*self.sampler.gaps()]
+        if self._failure:
+            what = f"the program used a CUDA device and its kernels were not timed: {self._failure}"
+            found.append(Gap(name="device times", what=what))
+        return tuple(found)
 
 
 def read(events: Iterable[Any], clock: Clock) -> tuple[Kernel, ...]:
@@ -84,6 +92,7 @@ def read(events: Iterable[Any], clock: Clock) -> tuple[Kernel, ...]:
             duration=e.duration_ns(),
             stream=e.device_resource_id(),
             launched=launches.get(e.correlation_id()),
+            device=e.device_index(),
         )
         for e in events
         if e.device_type() == torch.autograd.DeviceType.CUDA and not e.is_user_annotation()

@@ -27,6 +27,8 @@ from roofline.capture.frames import leave_alone
 from roofline.capture.kernels import Kernels, kind, parents
 from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
+from roofline.capture.sampling.attach import attach
+from roofline.capture.sampling.sampler import Sampler
 from roofline.capture.steps import OUTSIDE, End, Recorded, cut, disturbed
 from roofline.capture.threads import Elsewhere
 from roofline.capture.waiting import waited_ns
@@ -52,6 +54,7 @@ class Recording:
         device: Device | None = None,
         warmup: int | None = None,
         steps: int | None = None,
+        sampler: Sampler | None = None,
     ):
         for name, value, least in (("warmup", warmup, 0), ("steps", steps, 1)):
             if value is not None and value < least:
@@ -63,7 +66,7 @@ class Recording:
         self._columns = Columns()
         self._book = Book()
         self._modules = Modules(self._columns.modules)
-        self._kernels = Kernels()
+        self._kernels = Kernels(sampler)
         self._mode = Mode(
             self._columns, self._book, self._modules, self._begins, self._kernels.start
         )
@@ -145,10 +148,19 @@ class Recording:
         if not self._mode.on:
             return
         self._ends.append(self._now(name, asked=asked))
+        if len(self._ends) == (1 if self._warmup is None else self._warmup):
+            self._sample_afresh()
         if self._limit is not None and len(self._ends) >= self._limit:
             self._stop()
             if _get_current_dispatch_mode() is self._mode:  # else it lets everything through
                 self._leave()
+
+    def _sample_afresh(self) -> None:
+        """Forget the counters of the warm-up; the time that takes is the recorder's."""
+        if self._kernels.sampler is not None:
+            began = perf_counter_ns()
+            self._kernels.sampler.afresh()
+            self._mode.bookkeeping += perf_counter_ns() - began
 
     def _stop(self) -> None:
         """Record no longer; what was watched is as it was, but for the mode."""
@@ -187,12 +199,19 @@ class Recording:
             around_backward=around_backward() if (self._columns.phase == BACKWARD).any() else 0.0,
         )
         division = cut(recorded, self._warmup)
-        steps = np.concatenate([division.of_event, self._add_kernels(division.of_event)])
+        of_kernel = self._add_kernels(division.of_event)
+        counted = attach(
+            self._kernels.kernels, of_kernel.tolist(), division.steps, self._kernels.sampler
+        )
+        first = len(self._columns) - len(of_kernel)
+        self._columns.counters = {first + at: each for at, each in enumerate(counted.kernels)}
         return Run(
-            recorder=self._recorder(division.how, disturbed(division.steps)),
+            recorder=replace(
+                self._recorder(division.how, disturbed(division.steps)), counters=counted.how
+            ),
             device=self._on_device() if self._kernels.kernels else self._device,
             signatures=tuple(self._book.signatures),
-            steps=division.steps,
+            steps=counted.steps,
             gaps=(
                 *division.gaps,
                 *self._regions.gaps(),
@@ -200,7 +219,9 @@ class Recording:
                 *self._kernels.gaps(),
                 *self._unknown_device(),
             ),
-            events=self._columns.table(steps=steps, origin=self._origin),
+            events=self._columns.table(
+                steps=np.concatenate([division.of_event, of_kernel]), origin=self._origin
+            ),
         )
 
     def _unknown_device(self) -> Iterator[Gap]:

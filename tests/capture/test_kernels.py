@@ -41,6 +41,9 @@ class Event:
     def device_resource_id(self):
         return self.stream
 
+    def device_index(self):
+        return 0
+
     def is_user_annotation(self):
         return self.annotation
 

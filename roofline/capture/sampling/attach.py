@@ -1,0 +1,110 @@
+"""What was sampled -> the counters of kernels and of steps, and a sentence of how they came."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roofline.capture.sampling.join import Samples, Shares, share, totals
+from roofline.counters.reading import HIGH, LOW
+from roofline.runfile import Step
+from roofline.units import number_of
+
+if TYPE_CHECKING:
+    from roofline.capture.kernels import Kernel
+    from roofline.capture.sampling.sampler import Sampler
+
+Counters = dict[str, float]
+_SAME = 0.5  # of a unit: what is nearer is one number
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """Kernels and steps with what was sampled of them."""
+
+    kernels: list[Counters]  # of each kernel; empty where it has none of its own
+    steps: tuple[Step, ...]
+    how: str  # "" where nothing was sampled
+
+
+def attach(
+    kernels: "Sequence[Kernel]",
+    step_of: Sequence[int],
+    steps: Sequence[Step],
+    sampler: "Sampler | None",
+) -> Attached:
+    """Join the samples of `sampler` to kernels, and to `steps` by the step of each kernel."""
+    if sampler is None or sampler.samples is None:
+        return Attached([{} for _ in kernels], tuple(steps), "")
+    here = [at for at, kernel in enumerate(kernels) if kernel.device == sampler.device]
+    starts = np.array([kernels[at].start for at in here], np.int64)
+    ends = starts + np.array([kernels[at].duration for at in here], np.int64)
+    counters = of_kernels(starts, ends, sampler.samples)
+    whole = of_steps(starts, ends, [step_of[at] for at in here], sampler.samples)
+    found: list[Counters] = [{} for _ in kernels]
+    for at, each in zip(here, counters, strict=True):
+        found[at] = each
+    counted = tuple(replace(step, counters=whole.get(at, {})) for at, step in enumerate(steps))
+    how = (
+        f"CUPTI PM sampling every {sampler.interval_ns / 1000:g} us while the program ran, caches "
+        f"as it left them: {sum(map(bool, counters))} of {number_of(len(kernels), 'kernel')} and "
+        f"{len(whole)} of {number_of(len(steps), 'step')} counted"
+    )
+    return Attached(found, counted, how)
+
+
+def of_kernels(starts: np.ndarray, ends: np.ndarray, samples: Samples) -> list[Counters]:
+    """The counters of what ran from `starts` to `ends` [ns]; empty where they are not its own.
+
+    Where a sample had to be shared out, ``NAME:low`` and ``NAME:high`` stand beside ``NAME``.
+    """
+    shares = share(starts, ends, samples)
+    return [
+        _counters(samples.metrics, shares, row) if own else {}
+        for row, own in enumerate(shares.own.tolist())
+    ]
+
+
+def of_steps(
+    starts: np.ndarray, ends: np.ndarray, step_of: Sequence[int], samples: Samples
+) -> dict[int, Counters]:
+    """By step, all that crossed from the start of its first kernel to the end of its last.
+
+    A step whose kernels run among those of another has no total of its own.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    for start, end, step in zip(starts.tolist(), ends.tolist(), step_of, strict=True):
+        if step >= 0:
+            first, last = spans.get(step, (start, end))
+            spans[step] = (min(first, start), max(last, end))
+    apart = _apart(spans)
+    edges = np.array([spans[step] for step in apart], np.int64).reshape(-1, 2)
+    sums, known = totals(edges[:, 0], edges[:, 1], samples)
+    return {
+        step: dict(zip(samples.metrics, row.tolist(), strict=True))
+        for step, row, held in zip(apart, sums, known, strict=True)
+        if held
+    }
+
+
+def _counters(metrics: tuple[str, ...], shares: Shares, row: int) -> Counters:
+    counters: Counters = {}
+    for at, name in enumerate(metrics):
+        low, high = float(shares.low[row, at]), float(shares.high[row, at])
+        counters[name] = float(shares.amount[row, at])
+        if high - low > _SAME:
+            counters |= {name + LOW: low, name + HIGH: high}
+    return counters
+
+
+def _apart(spans: dict[int, tuple[int, int]]) -> list[int]:
+    """Those whose span meets no other's."""
+    ordered = sorted(spans, key=lambda step: spans[step])
+    found, reached = [], 0
+    for step, after in zip(ordered, [*ordered[1:], None], strict=True):
+        start, end = spans[step]
+        if start >= reached and (after is None or end <= spans[after][0]):
+            found.append(step)
+        reached = max(reached, end)
+    return found
