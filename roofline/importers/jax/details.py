@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roofline.device import DRAM
-from roofline.importers.kineto import copies
+from roofline.importers import copies
 from roofline.work import Count, Entry, Ledger, unknown
 
 _DETAIL = re.compile(r"(\w+):([\w.,]+)")

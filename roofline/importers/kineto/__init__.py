@@ -6,17 +6,21 @@ copies and memsets; runtime and driver calls; steps, optimizer steps, modules.  
 Units: ``ts`` and ``dur`` are microseconds, whatever ``displayTimeUnit`` says (that is for viewers).
 Specification: Trace Event Format (Chromium); pytorch/kineto, ``libkineto/src/output_json.cpp``.
 
-event           the typed form of one event
-stream, mend    file -> batches of events, whatever state the file is in
-columns         batches -> columns; equal calls fold by their text
-times, doubt    microseconds -> nanoseconds; order in time; durations that cannot be
-names           which spans are operators, composites, wrappers
-nesting, launched, join   which operator an event belongs to, and what is counted
-steps, overhead where a repetition ends; the profiler's own work
-arguments, lists recorded text -> `Call`
-signatures, compiled, copies, configuration   distinct calls and kernels, accounted for
-rows, assemble, convert, read                 all of it as a run
-about, notes    device, versions, rank; what was repaired, skipped or is missing
+What a file becomes, in the order of the way through it:
+
+event, stream, mend      the file -> batches of typed events, whatever state it is in
+columns                  -> columns; equal calls fold by their text
+stretches, times, doubt  -> stretches of time that fit in memory; times that cannot be
+names, nesting           what a span is by its name, and which operator it belongs to
+launched, join           which launch and which operator started what ran on the device
+answers                  forward and backward, by autograd's numbers
+steps, overhead          where a repetition ends; the profiler's own work
+walked                   all of this on the first way through the stretches
+arguments, lists         recorded text -> `Call`
+signatures, compiled, configuration   distinct calls and kernels, accounted for
+rows, assemble           -> the rows of a run, on the second way
+about, notes, gaps       device, versions, rank; what was repaired, skipped or is missing
+convert, read            all of it together
 """
 
 import re

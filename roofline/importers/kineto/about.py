@@ -76,10 +76,9 @@ def versions(about: Mapping[str, Any], name: str, options: Options) -> dict[str,
     return found
 
 
-def nothing(columns: Columns, reader: Reader) -> str:
+def nothing(columns: Columns, reader: Reader, launches: int) -> str:
     """What a trace without operators and kernels looks like, to follow its name."""
     held = dict(columns.skipped) | ({"Python frames": columns.frames} if columns.frames else {})
-    launches = len(columns.spans)
     if launches:
         held["launches and annotations"] = launches
     if not held:

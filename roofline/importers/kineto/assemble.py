@@ -1,7 +1,7 @@
-"""Columns -> the rows of a run: counted operators, what ran on the device, then launches."""
+"""Columns of a stretch -> rows of a run."""
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from roofline.importers.kineto.rows import Words, table
 from roofline.importers.kineto.signatures import Signatures
 from roofline.importers.kineto.steps import Cut
 from roofline.importers.kineto.times import Times, arrow, integers, known, octets
+from roofline.kept import Kept
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,13 +21,50 @@ if TYPE_CHECKING:
 _PART = 1 << 18  # rows
 
 
+class Sections:
+    """The rows of a run: counted operators, then what ran on the device, then launches."""
+
+    def __init__(self, operators: int, activities: int):
+        """How many there will be: rows name the rows that caused them."""
+        self.next_operator = 0
+        self.next_launch = operators + activities
+        self._kept = Kept()
+
+    def add(
+        self,
+        operators: "Iterable[pa.Table]",
+        activities: "Iterable[pa.Table]",
+        launches: "Iterable[pa.Table]",
+    ) -> None:
+        """Put rows of a stretch behind those of earlier ones."""
+        self.next_operator += self._add("operators", operators)
+        self._add("activities", activities)
+        self.next_launch += self._add("launches", launches)
+
+    def table(self) -> "pa.Table":
+        """All rows, which are given up."""
+        import pyarrow as pa
+
+        sections = (self._kept.take(key) for key in ("operators", "activities", "launches"))
+        return pa.concat_tables(section for section in sections if section is not None)
+
+    def _add(self, key: str, tables: "Iterable[pa.Table]") -> int:
+        count = 0
+        for rows in tables:
+            self._kept.add(key, rows)
+            count += rows.num_rows
+        return count
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """Everything the rows are made from."""
+    """Everything the rows of a stretch are made from."""
 
     columns: Columns
     nested: Nested
     joined: Joined
+    on_device: bool  # something of the whole trace ran on a device
+    matched: bool  # the launch of some of that is known
     signatures: Signatures
     cut: Cut
     spans: Times
@@ -35,8 +73,8 @@ class Assembly:
     words: Words
     origin: int  # the moment that rows count their time from [ns]
 
-    def events(self) -> "pa.Table":
-        """Operators in order of time, then activities, then launches."""
+    def rows(self, into: Sections) -> None:
+        """The rows of this stretch: operators, activities and launches, each in order of time."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -46,16 +84,16 @@ class Assembly:
         operators, ran = _by_time(counted, self.spans), _by_time(ran, self.activities)
         launches = launched.cast(pa.int64())
         place = array("i", [NONE]) * len(self.columns.spans)  # row of each span in the run
-        for number, at in enumerate(integers(operators)):
+        for number, at in enumerate(integers(operators), into.next_operator):
             place[at] = number
-        for number, at in enumerate(integers(launches), len(operators) + len(ran)):
+        for number, at in enumerate(integers(launches), into.next_launch):
             place[at] = number
         rows = known(arrow(place))
-        return pa.concat_tables([
-            *(self._operators(part) for part in _parts(operators)),
-            *(self._activities(part, rows) for part in _parts(ran)),
-            *(self._launches(part, rows) for part in _parts(launches)),
-        ])  # fmt: skip
+        into.add(
+            (self._operators(part) for part in _parts(operators)),
+            (self._activities(part, rows) for part in _parts(ran)),
+            (self._launches(part, rows) for part in _parts(launches)),
+        )
 
     def _operators(self, rows: "pa.Array") -> "pa.Table":
         import pyarrow as pa
@@ -72,7 +110,7 @@ class Assembly:
 
         signature = _each(code, of)
         kind = _number(pa.array([False] * len(rows), pa.bool_()), row.RANGE)
-        if len(self.activities.start):
+        if self.on_device:
             # What started nothing on the device, and is no mere view, worked on the host.
             free = [self.signatures.free(at) for at in range(len(self.signatures.made))]
             worked = pc.bit_wise_and(did, pa.scalar(ON_DEVICE, pa.int8())).cast(pa.bool_())
@@ -122,7 +160,7 @@ class Assembly:
             return self.signatures.of_kernel(value >> 2, value & 1 == 1)
 
         # Something whose launch is not in the trace belongs to no step, where launches are in it.
-        begun = self.spans.start.take(launch) if joined.matched else start
+        begun = self.spans.start.take(launch) if self.matched else start
         columns = {
             "signature": _each(code, of),
             "kind": pc.if_else(copies, _number8(row.MEMCPY), _number8(row.KERNEL)),

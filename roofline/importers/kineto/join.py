@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.call import Math
-from roofline.importers.kineto import copies, names
+from roofline.importers import copies
+from roofline.importers.kineto import names
 from roofline.importers.kineto.columns import COPY, NONE, Columns
 from roofline.importers.kineto.launched import Launched
 from roofline.importers.kineto.nesting import Nested
@@ -36,9 +37,7 @@ class Joined:
     owner: "pa.Array"  # the counted operator; null in a graph
     in_graph: "pa.Array"  # whether the launch is that of a captured graph
     over_link: "pa.Array"  # whether it is a copy from or to the host
-    matched: bool  # some launch is known
     did: bytearray  # per span: the flags of this file for what a counted operator caused
-    doubtful: int  # activities whose launch stands in several processes, nobody knows which
 
 
 def join(columns: Columns, nested: Nested, found: Launched) -> Joined:
@@ -57,9 +56,8 @@ def join(columns: Columns, nested: Nested, found: Launched) -> Joined:
     over_link = pc.and_(pc.equal(arrow(activities.kind), COPY), hosts.take(key))
     ways = pa.array([ON_DEVICE | _way(k[0]) for k in columns.kernels.values()], pa.int64())
     did = pc.if_else(over_link, OVER_LINK, ways.take(key))
-    matched = launch.null_count < len(launch)
     flags = _spread(len(spans), owner, did)
-    return Joined(launch, owner, in_graph, over_link, matched, flags, found.doubtful)
+    return Joined(launch, owner, in_graph, over_link, flags)
 
 
 def math(flags: int) -> Math:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from roofline.importers.kineto import names
-from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns, Numbers
-from roofline.importers.kineto.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER
+from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns
+from roofline.importers.kineto.rows import BACKWARD, OPTIMIZER, OTHER
 
 
 @dataclass(slots=True)
@@ -22,11 +22,30 @@ class Nested:
     counted: bytearray  # 1 where the operator is counted
     owner: "array[int]"  # the counted operator around, or the span itself
     phase: bytearray
-    module: "array[int]"  # number in `modules`; 0 is outside every module
+    module: "array[int]"  # number in `Modules`; 0 is outside every module
     sequence: "array[int]"  # autograd's number in force
-    modules: Numbers = field(default_factory=Numbers)
     steps: list[int] = field(default_factory=list)  # rows of the profiler's step annotations
     optimizers: list[int] = field(default_factory=list)  # rows of optimizer steps
+
+
+class Modules:
+    """Paths of modules as numbers; 0 is outside every module."""
+
+    def __init__(self) -> None:
+        self.paths = [""]
+        self._known: dict[tuple[int, str], int] = {}
+        self._number = {"": 0}
+
+    def inside(self, around: int, name: str) -> int:
+        """The module `name` inside another, as ``Net_0.Block_1.Linear_3``."""
+        found = self._known.get((around, name))
+        if found is None:
+            outer = self.paths[around]
+            path = f"{outer}.{name}" if outer else name
+            found = self._known[around, name] = self._number.setdefault(path, len(self.paths))
+            if found == len(self.paths):
+                self.paths.append(path)
+        return found
 
 
 @dataclass(slots=True)
@@ -49,7 +68,9 @@ _BOTTOM = _Frame(2**63, NONE, NONE, NONE, OTHER, 0, NONE, NONE)
 class Walk:
     """Goes through the spans thread by thread, in order of time, with the open ones on a stack."""
 
-    def __init__(self, columns: Columns, end: Sequence[int], active: Sequence[int]):
+    def __init__(
+        self, columns: Columns, modules: Modules, end: Sequence[int], active: Sequence[int]
+    ):
         """`end` of each span [ns]; `active` is 1 for launches of what ran on a device."""
         count = len(columns.spans)
         self.nested = Nested(
@@ -59,7 +80,7 @@ class Walk:
             module=array("i", [0]) * count,
             sequence=array("q", [NONE]) * count,
         )
-        self.nested.modules.number("")
+        self._modules = modules
         self._spans = columns.spans
         self._end = end
         self._active = active
@@ -67,7 +88,6 @@ class Walk:
         self._called = [call[0] for call in calls]
         self._of_call = [names.operator(call[0], bool(call[5])) for call in calls]
         self._of_name = [names.annotation(name) for name in columns.names.values()]
-        self._paths: dict[tuple[int, str], int] = {}
 
     def go(self, rows: Sequence[int], start: Sequence[int]) -> Nested:
         """Walk; `rows` are in the order of `times.in_order`."""
@@ -131,16 +151,7 @@ class Walk:
         elif meaning.step:
             self.nested.steps.append(row)
         elif meaning.module:
-            frame.module = self._path(frame.module, meaning.module)
-
-    def _path(self, around: int, name: str) -> int:
-        """The module `name` inside another, as ``Net_0.Block_1.Linear_3``."""
-        found = self._paths.get((around, name))
-        if found is None:
-            outer = self.nested.modules.values()[around]
-            found = self.nested.modules.number(f"{outer}.{name}" if outer else name)
-            self._paths[around, name] = found
-        return found
+            frame.module = self._modules.inside(frame.module, meaning.module)
 
 
 def by_external_id(nested: Nested, columns: Columns, active: Sequence[int]) -> bool:
@@ -170,29 +181,3 @@ def by_external_id(nested: Nested, columns: Columns, active: Sequence[int]) -> b
         nested.phase[row], nested.module[row] = nested.phase[around], nested.module[around]
         nested.sequence[row] = nested.sequence[around]
     return joined
-
-
-def settle(nested: Nested, columns: Columns) -> None:
-    """Forward is what backward answers to, by autograd's sequence numbers, or what a module ran.
-
-    A backward operator gets the module of the forward operator with its number.  The last operator
-    that bears a number made the node; earlier ones bear it because none was made since.  Every
-    process counts for itself.
-    """
-    spans, process_of = columns.spans, columns.process_of
-    answered: set[tuple[int, int]] = set()
-    module_of: dict[tuple[int, int], int] = {}
-    for row, number in enumerate(spans.link):
-        if number == NONE or spans.kind[row] != OP:
-            continue
-        sequence = (process_of[spans.thread[row]], number)
-        if nested.phase[row] == BACKWARD:
-            answered.add(sequence)
-        elif nested.module[row]:
-            module_of[sequence] = nested.module[row]
-    for row, phase in enumerate(nested.phase):
-        sequence = (process_of[spans.thread[row]], nested.sequence[row])
-        if phase == OTHER and (nested.module[row] or sequence in answered):
-            nested.phase[row] = FORWARD
-        elif phase == BACKWARD and not nested.module[row]:
-            nested.module[row] = module_of.get(sequence, 0)

@@ -26,15 +26,8 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
     return found
 
 
-def set_apart(
-    steps: Sequence[Step], overhead: Iterable[Interval], device: Times, origin: int
-) -> tuple[Step, ...]:
-    """Steps with the profiler's work as bookkeeping, as far as the device was idle meanwhile."""
-    spent = merged(overhead)
-    if not spent:
-        return tuple(steps)
-    begins, ends = _idle(device)
-    idle = [part for interval in spent for part in _within(interval, begins, ends)]
+def set_apart(steps: Sequence[Step], idle: Sequence[Interval], origin: int) -> tuple[Step, ...]:
+    """Steps with the profiler's work as bookkeeping, as far as the device was `idle` meanwhile."""
     return tuple(
         replace(
             step,
@@ -44,6 +37,14 @@ def set_apart(
         )
         for step in steps
     )
+
+
+def without(intervals: Sequence[Interval], device: Times) -> list[Interval]:
+    """What is left of `intervals` without the time in which something ran on the device."""
+    if not intervals:
+        return []
+    begins, ends = _idle(device)
+    return [part for interval in intervals for part in _within(interval, begins, ends)]
 
 
 def _idle(device: Times) -> tuple[Sequence[int], Sequence[int]]:

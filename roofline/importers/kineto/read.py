@@ -6,17 +6,20 @@ from roofline.importers.kineto import about, notes
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.convert import convert
 from roofline.importers.kineto.stream import Reader
+from roofline.importers.kineto.stretches import Stretches
 from roofline.runfile import Recorder, Run
 
 
 def read(source: Source, options: Options) -> Run:
     """Read, join, account."""
     columns, reader = Columns(), Reader(source)
+    stretches = Stretches(columns)
     for batch in reader.batches():
         columns.add(batch)
-    if not len(columns.activities) and not columns.calls.of:
-        raise BadInput(f"{source.name} {about.nothing(columns, reader)}")
-    made = convert(columns)
+        stretches.move()
+    if not columns.kernels.of and not columns.calls.of:
+        raise BadInput(f"{source.name} {about.nothing(columns, reader, stretches.spans)}")
+    made = convert(columns, stretches)
     warnings = [*notes.of_file(reader, columns), *made.warnings]
     device = about.device(reader.about, made.device, options, warnings)
     return Run(

@@ -6,8 +6,8 @@ from typing import Literal
 
 from roofline import ops
 from roofline.call import Math
+from roofline.importers import copies
 from roofline.importers.kernels import readable
-from roofline.importers.kineto import copies
 from roofline.importers.kineto.arguments import Unreadable, call, squared
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.compiled import compiled_kernel

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from roofline.importers import copies
 from roofline.importers.kernels import readable
-from roofline.importers.kineto import copies
 from roofline.importers.nsys.joins import Joined
 from roofline.importers.nsys.ranges import Range
 from roofline.importers.nsys.read import WHAT

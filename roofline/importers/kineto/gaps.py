@@ -1,0 +1,126 @@
+"""What a trace knows that it does not hold, or that belongs to no step."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from roofline.importers.kineto.columns import NONE, Columns
+from roofline.importers.kineto.join import Joined
+from roofline.importers.kineto.names import one_line
+from roofline.importers.kineto.steps import Cut
+from roofline.importers.kineto.times import octets
+from roofline.importers.kineto.walked import Walked
+from roofline.runfile import Gap
+from roofline.units import number_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(slots=True)
+class Sum:
+    """How many, and their time as far as it is known."""
+
+    count: int = 0
+    ns: int = 0
+
+    def add(self, durations: "pa.Array") -> None:
+        """Take in so many more."""
+        import pyarrow.compute as pc
+
+        self.count += len(durations)
+        self.ns += pc.sum(durations).as_py() or 0
+
+    @property
+    def seconds(self) -> float:
+        """The time."""
+        return self.ns / 1e9
+
+
+class Tally:
+    """Sums over the stretches of a trace."""
+
+    def __init__(self, on_device: bool, matched: bool):
+        """Something ran on a device; the launch of some of it is known."""
+        self._on_device, self._matched = on_device, matched
+        self._ran = Sum()
+        self._lost = Sum()  # ran without a launch
+        self._replayed = Sum()  # ran in a graph
+        self._graph_launches = 0
+        self._steps = Sum()  # what might be in a step
+        self._outside = Sum()  # and is in none
+
+    def note(self, joined: Joined, part: Walked, cut: Cut) -> None:
+        """Take in one stretch."""
+        import pyarrow.compute as pc
+
+        ran = part.ran.duration
+        self._ran.add(ran)
+        self._lost.add(ran.filter(pc.is_null(joined.launch)))
+        self._replayed.add(ran.filter(joined.in_graph))
+        self._graph_launches += len(joined.launch.filter(joined.in_graph).unique())
+        if self._on_device:
+            started = part.at.start.take(joined.launch) if self._matched else part.ran.start
+        else:
+            working = pc.equal(octets(part.nested.counted), 1)
+            started, ran = part.at.start.filter(working), part.at.duration.filter(working)
+        # What has no known start is lost, another gap.
+        left = pc.and_(pc.is_valid(started), pc.equal(cut.of(started), NONE))
+        self._steps.add(ran)
+        self._outside.add(ran.filter(left))
+
+    def gaps(self, columns: Columns) -> Iterator[Gap]:
+        """Of the whole trace."""
+        if self._lost.count and self._matched:
+            yield Gap(
+                name="activities without a launch",
+                what=(
+                    f"{_activities(self._lost)} ran whose launch was not recorded, so nobody "
+                    "knows what caused them; they belong to no step"
+                ),
+                seconds=self._lost.seconds,
+                count=self._lost.count,
+            )
+        if self._replayed.count:
+            share = self._replayed.ns / self._ran.ns if self._ran.ns else None
+            yield Gap(
+                name="graph launches",
+                what=(
+                    f"{number_of(self._graph_launches, 'graph launch')} replayed "
+                    f"{_activities(self._replayed)}"
+                    f"{'' if share is None else f', {share:.0%} of device time'}; "
+                    "which operators these belong to is not in the trace"
+                ),
+                seconds=self._replayed.seconds,
+                count=self._replayed.count,
+            )
+        yield from _not_read(columns)
+        if self._outside.count:
+            what = "device activities" if self._on_device else "operators"
+            yield Gap(
+                name="outside every step",
+                what=(
+                    "outside the steps that the trace marks began "
+                    f"{self._outside.count:,} of {self._steps.count:,} {what}, which belong to none"
+                ),
+                seconds=self._outside.seconds,
+                count=self._outside.count,
+            )
+
+
+def _not_read(columns: Columns) -> Iterator[Gap]:
+    skipped = dict(sorted(columns.skipped.items(), key=lambda kind: -kind[1]))
+    if columns.frames:
+        skipped["Python frames"] = columns.frames
+    if skipped:
+        yield Gap(
+            name="events that are not read",
+            what=", ".join(
+                f"{count} of {one_line(kind) or 'no category'}" for kind, count in skipped.items()
+            ),
+            count=sum(skipped.values()),
+        )
+
+
+def _activities(some: Sum) -> str:
+    return number_of(some.count, "device activity")
