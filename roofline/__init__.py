@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         account,
         count_triton,
         declare,
+        deep,
         device,
         ledger,
         load,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "account", "count_triton", "declare", "device", "ledger", "load", "measure", "ops", "place",
-    "profile", "rule",
+    "account", "count_triton", "declare", "deep", "device", "ledger", "load", "measure", "ops",
+    "place", "profile", "rule",
 ]  # fmt: skip
 
 

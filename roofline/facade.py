@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from roofline.accounting.interpreted import Interpreted
 
 __all__ = [
-    "Accounting", "Recording", "account", "count_triton", "declare", "device", "ledger", "load",
-    "measure", "place", "profile", "rule",
+    "Accounting", "Recording", "account", "count_triton", "declare", "deep", "device", "ledger",
+    "load", "measure", "place", "profile", "rule",
 ]  # fmt: skip
 
 
@@ -204,6 +204,29 @@ def load(*paths: str | Path) -> Recording:
     if len(paths) == 1 and not importers.foreign_file(paths[0]):
         return Recording(runfile.load(Path(paths[0])))
     return Recording(importers.load(paths))
+
+
+def deep(
+    script: str | Path,
+    *arguments: str,
+    warmup: int | None = None,
+    steps: int | None = None,
+    kernels: int = 5,
+) -> Recording:
+    """Run a script twice: its timeline first, then the counters of the kernels with most to win.
+
+    The second time it runs under the ``ncu`` on the PATH, which replays one launch of each kernel
+    that the time of the `kernels` worst lines goes into.  Without a profiler, or permission, the
+    timeline stands alone and its gaps say how to get the rest.  `warmup` and `steps` are those of
+    `profile`: steps to set apart first, and steps to record after them.
+    """
+    from roofline import replaying
+    from roofline.errors import BadInput
+
+    found = replaying.deep(str(script), arguments, warmup=warmup, steps=steps, lines=kernels)
+    if found.run is None:
+        raise BadInput(f"{script} called no PyTorch operator; there is nothing to look at")
+    return Recording(found.run)
 
 
 def device(name: str) -> Device:

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from roofline.report import text
+from roofline.report.against import against, print_against
 from roofline.report.console import console
 from roofline.report.document import of_run
 from roofline.runfile import Run
@@ -17,13 +18,19 @@ def print_run(
     rows: int = text.ROWS,
     findings: int = text.FINDINGS,
     as_json: bool,
+    before: Run | None = None,
 ) -> None:
-    """Print the placement of a run on standard output."""
+    """Print the placement of a run on standard output, and what became of it since `before`."""
     document = of_run(run, by)
+    if before is not None:
+        document["against"] = against(before, run)
     if as_json:
         _print_json(document)
         return
-    text.print_document(document, console(), rows=rows, findings=findings)
+    screen = console()
+    text.print_document(document, screen, rows=rows, findings=findings)
+    if before is not None:
+        print_against(document["against"], screen)
 
 
 def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:

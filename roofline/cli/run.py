@@ -16,6 +16,7 @@ from roofline.capture import INSTALL
 from roofline.capture.script import Outcome, check, run_script
 from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import BadInput, Missing
+from roofline.runfile import Run
 
 if TYPE_CHECKING:
     from roofline.capture.recording import Recording
@@ -32,6 +33,24 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Run file to write (default: SCRIPT's name with .roof, in the current folder).",
 )
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Run it again under Nsight Compute for counters of the kernels with most to win.",
+)
+@click.option(
+    "--kernels",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="With --deep: lines with most to win whose kernels are counted.",
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Say whether the bottleneck moved since RUN (--deep: since the run it replaces).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
 @click.argument("script")
@@ -40,6 +59,9 @@ def command(
     warmup: int | None,
     steps: int | None,
     output: Path | None,
+    deep: bool,
+    kernels: int,
+    against: Path | None,
     as_json: bool,
     quiet: bool,
     script: str,
@@ -50,10 +72,14 @@ def command(
     SCRIPT needs no change.  Options of roofline come before it, everything after it is its own.
     The exit code is the script's.  With --json its standard output goes to standard error.
 
+    With --deep SCRIPT runs twice: its times are those of the first, undisturbed; the second, under
+    your own ncu, replays one launch of each kernel with most to win and keeps its counters apart.
+
     \b
     Example:
       roofline run train.py --epochs 1
       roofline run --steps 5 -o train.roof train.py
+      roofline run --deep train.py
     """
     check(script)
     target = _target(output or Path(f"{Path(script).stem}.roof"))
@@ -61,6 +87,14 @@ def command(
         raise Missing(INSTALL)
 
     device = _this_cpu(quiet)
+    if deep:
+        from roofline.cli.deep import run_deep
+
+        return run_deep(
+            script, arguments, target, warmup=warmup, steps=steps, lines=kernels, against=against,
+            as_json=as_json, quiet=quiet,
+        )  # fmt: skip
+    before = None if against is None else runfile.load(against)
 
     def start() -> "Recording":
         from roofline.capture.recording import Recording
@@ -72,7 +106,9 @@ def command(
             script,
             arguments,
             start,
-            lambda outcome: _finish(outcome, script, target, answer, as_json=as_json, quiet=quiet),
+            lambda outcome: _finish(
+                outcome, script, target, answer, before, as_json=as_json, quiet=quiet
+            ),
         )
 
 
@@ -125,7 +161,14 @@ def _answer_apart(as_json: bool) -> Iterator[TextIO]:
 
 
 def _finish(
-    outcome: Outcome, script: str, target: Path, answer: TextIO, *, as_json: bool, quiet: bool
+    outcome: Outcome,
+    script: str,
+    target: Path,
+    answer: TextIO,
+    before: Run | None,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     run = outcome.run
     if run is None or not run.signatures:
@@ -138,7 +181,7 @@ def _finish(
         from roofline.cli.output import print_run
 
         with redirect_stdout(answer), for_whoever_reads():
-            print_run(run, as_json=as_json)
+            print_run(run, as_json=as_json, before=before)
     if not quiet:
         for warning in run.recorder.warnings if as_json else ():  # the text has them on top
             print(f"roofline: {warning}", file=sys.stderr)

@@ -29,6 +29,7 @@ INSTALL = (
     "there is no `ncu` on the PATH: Nsight Compute comes with the CUDA toolkit "
     "(its bin folder, often /usr/local/cuda/bin) and from developer.nvidia.com/nsight-compute"
 )
+_PASSES = re.compile(rb"==PROF== Profiling .*?(\d+) pass(?:es)?\b")
 REPLAYED = (
     "caches were not flushed, and launches that needed several passes found their own data in them"
 )
@@ -71,6 +72,7 @@ class Wanted:
     kernel: str | None = None  # pattern of kernel names
     skip: int | None = None  # launches to leave out first
     count: int | None = None  # launches to profile after that
+    kernel_id: str | None = None  # ncu's own filter of functions and numbers of launches
     device: str | None = None  # the device, where the profiler does not name it
 
 
@@ -82,8 +84,13 @@ class Profiled:
     program: str  # base name of the script, else of the program
     exit_code: int  # the profiler's, which is the program's where that ended by itself
 
+    @property
+    def passes(self) -> int:
+        """How often all launches together were replayed, by the profiler's own count."""
+        return sum(int(number) for number in _PASSES.findall(self.export))
 
-def collect(program: Sequence[str], wanted: Wanted, output: TextIO | None = None) -> Profiled:
+
+def collect(program: Sequence[str], wanted: Wanted, output: TextIO | int | None = None) -> Profiled:
     """Run `program` under ncu; its own output goes to `output`, else where it always goes."""
     ncu = shutil.which("ncu")
     if ncu is None:
@@ -106,6 +113,8 @@ def arguments(wanted: Wanted, log: Path) -> list[str]:
     ]  # fmt: skip
     if wanted.kernel is not None:
         options += ["--kernel-name", f"regex:{wanted.kernel}"]
+    if wanted.kernel_id is not None:
+        options += ["--kernel-id", wanted.kernel_id]
     if wanted.skip is not None:
         options += ["--launch-skip", str(wanted.skip)]
     if wanted.count is not None:

@@ -1,0 +1,65 @@
+"""``roofline run --deep``: the timeline, then counters of the kernels with most to win."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from roofline import runfile
+from roofline.cli.output import print_run
+from roofline.errors import BadInput
+from roofline.replaying import deep
+from roofline.runfile import Run
+
+
+def earlier(against: Path | None, target: Path) -> Run | None:
+    """The run to hold the new one against: the one named, else the one that will be replaced."""
+    if against is not None:
+        return runfile.load(against)
+    if not target.exists():
+        return None
+    try:
+        return runfile.load(target)
+    except BadInput as why:
+        print(f"roofline: nothing to hold this run against: {why}", file=sys.stderr)
+        return None
+
+
+def run_deep(
+    script: str,
+    arguments: Sequence[str],
+    target: Path,
+    *,
+    warmup: int | None,
+    steps: int | None,
+    lines: int,
+    against: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Look twice, save one run, print it and what became of it; the script's exit code."""
+
+    def say(what: str) -> None:
+        if not quiet:
+            print(f"roofline: {what}", file=sys.stderr)
+
+    before = earlier(against, target)
+    looked = deep(
+        script,
+        arguments,
+        warmup=warmup,
+        steps=steps,
+        lines=lines,
+        output=sys.stderr if as_json else None,
+        say=say,
+    )
+    run = looked.run
+    if run is None:
+        say(f"{script} called no PyTorch operator; nothing to save")
+        return looked.exit_code
+    runfile.save(run, target)
+    if as_json or not quiet:
+        print_run(run, as_json=as_json, before=before)
+    for warning in run.replays.warnings if run.replays else ():
+        say(f"Nsight Compute: {warning.removeprefix('Nsight Compute: ')}")
+    say(f"wrote {target.name}")
+    return looked.exit_code
