@@ -272,19 +272,26 @@ def measure(quick: bool = False, device: str = "cpu") -> Device:
 
 
 @contextmanager
-def profile(warmup: int | None = None) -> Iterator[Recording]:
+def profile(
+    warmup: int | None = None, *, counters: bool = False, levels: bool = False
+) -> Iterator[Recording]:
     """Record the PyTorch work done inside the block.
 
     Call ``run.step()`` where one repetition ends; without it an optimizer's step ends one, and
     without that the whole block is one step.  `warmup` drops that many first steps.  The ceilings
     are the newest that were measured here (`measure`); without any there are times and no roof.
+
+    With `counters`, bytes over an NVIDIA GPU's memory are sampled meanwhile, and with `levels` also
+    what is asked of its L2.  Raises Missing where there is no NVIDIA driver.
     """
     from roofline import capture
     from roofline.bench.cpu import device_id
     from roofline.devices.kept import newest
 
     recording = Recording()
-    recorder = capture.profile(device=newest(device_id()), warmup=warmup)
+    recorder = capture.profile(
+        device=newest(device_id()), warmup=warmup, counters=counters, levels=levels
+    )
     recording._capture = recorder
     try:
         with recorder:

@@ -42,17 +42,25 @@ def profile(
     device: "Device | None" = None,
     warmup: int | None = None,
     steps: int | None = None,
+    counters: bool = False,
+    levels: bool = False,
 ) -> "Recording":
     """Record the PyTorch operators that run inside a ``with`` block.
 
     ``with profile() as run: ...`` records; ``run.step()`` ends a repetition; after the block
     ``run.result`` is the :class:`roofline.runfile.Run`.  `warmup` repetitions are set apart
-    (default: one, where there are several), and after `steps` more the recording stops.
+    (default: one, where there are several), and after `steps` more the recording stops.  With
+    `counters` an NVIDIA GPU's counters are sampled meanwhile, of the L2 as well with `levels`.
     """
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
         raise Missing(INSTALL) from None
     from roofline.capture.recording import Recording
+    from roofline.capture.sampling import require_driver
+    from roofline.capture.sampling.sampler import Sampler
 
-    return Recording(program=program, device=device, warmup=warmup, steps=steps)
+    if counters:
+        require_driver()
+    sampler = Sampler(levels=levels) if counters else None
+    return Recording(program=program, device=device, warmup=warmup, steps=steps, sampler=sampler)

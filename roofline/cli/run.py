@@ -13,6 +13,7 @@ import click
 
 from roofline import runfile
 from roofline.capture import INSTALL
+from roofline.capture.sampling import require_driver
 from roofline.capture.script import Outcome, check, run_script
 from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import BadInput, Missing
@@ -46,6 +47,20 @@ if TYPE_CHECKING:
     help="With --deep: lines with most to win whose kernels are counted.",
 )
 @click.option(
+    "--counters",
+    "sampled",
+    is_flag=True,
+    help="Sample what crosses an NVIDIA GPU's memory while SCRIPT runs: no replay, no slow-down.",
+)
+@click.option("--levels", is_flag=True, help="With --counters: also what the SMs ask of the L2.")
+@click.option(
+    "--sample-us",
+    type=click.FloatRange(1, 1000),
+    default=1.0,
+    show_default=True,
+    help="With --counters: microseconds between samples.  Longer ones cover longer steps.",
+)
+@click.option(
     "--against",
     type=click.Path(path_type=Path),
     metavar="RUN",
@@ -61,6 +76,9 @@ def command(
     output: Path | None,
     deep: bool,
     kernels: int,
+    sampled: bool,
+    levels: bool,
+    sample_us: float,
     against: Path | None,
     as_json: bool,
     quiet: bool,
@@ -75,13 +93,21 @@ def command(
     With --deep SCRIPT runs twice: its times are those of the first, undisturbed; the second, under
     your own ncu, replays one launch of each kernel with most to win and keeps its counters apart.
 
+    With --counters the GPU's own counters are sampled in the same run: the bytes that each kernel
+    and each step moved stand beside those of the formulas.
+
     \b
     Example:
       roofline run train.py --epochs 1
       roofline run --steps 5 -o train.roof train.py
       roofline run --deep train.py
+      roofline run --counters train.py
     """
     check(script)
+    if sampled:
+        require_driver()
+        if deep:
+            raise BadInput("--counters samples a run and --deep replays it; give one of the two")
     target = _target(output or Path(f"{Path(script).stem}.roof"))
     if importlib.util.find_spec("torch") is None:
         raise Missing(INSTALL)
@@ -98,8 +124,15 @@ def command(
 
     def start() -> "Recording":
         from roofline.capture.recording import Recording
+        from roofline.capture.sampling.sampler import Sampler
 
-        return Recording(program=Path(script).name, device=device, warmup=warmup, steps=steps)
+        return Recording(
+            program=Path(script).name,
+            device=device,
+            warmup=warmup,
+            steps=steps,
+            sampler=Sampler(levels=levels, interval_us=sample_us) if sampled else None,
+        )
 
     with _answer_apart(as_json) as answer:
         return run_script(

@@ -11,7 +11,7 @@ from roofline.counters.clock import Clock, seconds
 from roofline.counters.facts import busiest
 from roofline.counters.facts import facts as every_fact
 from roofline.counters.needed import needed
-from roofline.counters.reading import Counters, Reading, known
+from roofline.counters.reading import HIGH, LOW, Counters, Reading, known
 from roofline.counters.tensor import is_only_moves, tensor
 from roofline.counters.traffic import DIRTY, traffic
 from roofline.counters.vector import vector
@@ -19,8 +19,8 @@ from roofline.device import DRAM
 from roofline.work import Count, Ledger
 
 __all__ = [
-    "Clock", "Counters", "Reading", "achieved", "arch", "busiest", "executed", "facts", "needed",
-    "seconds",
+    "HIGH", "LOW", "Clock", "Counters", "Reading", "achieved", "arch", "busiest", "executed",
+    "facts", "needed", "seconds",
 ]  # fmt: skip
 
 Arch = tuple[int, int] | None  # NVIDIA compute capability

@@ -106,6 +106,16 @@ RATIOS: dict[str, tuple[str, str, str]] = {
         f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
     )
     for what, op in (("load", "ld"), ("store", "st"))
+} | {
+    # The fullest slice against the mean: 1 where addresses spread evenly over the memory.
+    "l2_slice_load": ("", "lts__t_sectors.max", "lts__t_sectors.avg"),
+    "dram_channel_load": ("", "dram__bytes.max", "dram__bytes.avg"),
+    # Of 32 threads of an instruction of that pipe, those that convert between types.
+    "conversions_per_xu": (
+        "",
+        "smsp__sass_thread_inst_executed_op_conversion_pred_on.sum",
+        "sm__inst_executed_pipe_xu.sum",
+    ),
 }
 # Warps stalled for one reason, per instruction issued, in three generations of the name.
 STALLS = (

@@ -46,7 +46,7 @@ def first(
 def _bounded(reading: Reading, counters: Counters, name: str, factor: float) -> Reading:
     """With the bounds that stand beside the counter, where there are any."""
     low, high = known(counters, name + LOW), known(counters, name + HIGH)
-    if low is None or high is None:
+    if low is None or high is None or low == high:
         return reading
     return replace(reading, exactness=Exactness.BOUNDED, low=low * factor, high=high * factor)
 

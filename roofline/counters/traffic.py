@@ -39,6 +39,7 @@ UNDIRECTED: dict[Resource, _Chain] = {
         ("fbpa__dram_sectors.sum", SECTOR, ""),
     ),
     L2: (
+        ("lts__t_sectors_srcunit_tex.sum", SECTOR, "requested by SMs"),
         ("lts__t_bytes.sum", 1, "requested"),
         ("lts__t_sectors.sum", SECTOR, "requested"),
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from roofline import counters
 from roofline.counters import Reading
+from roofline.program import sampled
 from roofline.program.columns import is_kind
 from roofline.runfile import Run
 from roofline.work import Entry, Exactness, Ledger
@@ -39,6 +40,8 @@ class Counted:
 
 def counted(run: Run) -> dict[int, Counted]:
     """By position in Run.signatures; signatures without counters are absent."""
+    if run.recorder.counters:  # sampled while the program ran: of calls too, and with their times
+        return {at: Counted(achieved=moved) for at, moved in sampled.of_signatures(run).items()}
     if not any(len(chunk.values) for chunk in run.events["counters"].chunks):
         return {}
     kernels = run.events.select(["signature", "counters"]).filter(_alone(run.events))

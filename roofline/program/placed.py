@@ -81,10 +81,14 @@ class Placed:
         """The boundary that the data of a call crosses: the innermost that holds it.
 
         `reach` is what a cache must hold for the operands to be in it; where that was not
-        recorded, the call's own footprint decides.
+        recorded, the call's own footprint decides.  Where counters saw most of its bytes cross
+        DRAM, no cache held them.
         """
         ledger = self.signatures[signature].ledger
         if not self.warm or ledger is None or ledger.footprint is None:
+            return DRAM
+        seen = self.counted.get(signature, _UNSEEN).achieved
+        if seen is not None and 2 * seen.demand().get(DRAM, 0) > ledger.demand().get(DRAM, 0) > 0:
             return DRAM
         return self.roof.innermost(max(ledger.footprint, reach or 0))
 

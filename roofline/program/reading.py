@@ -4,15 +4,18 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from roofline.call import Call
 from roofline.counters import Reading
 from roofline.device import DISPATCH, LAUNCH, Device, Roof
 from roofline.errors import BadInput, NotFound
 from roofline.placement import place
+from roofline.program import sampled
 from roofline.program.chains import Chain, chains
 from roofline.program.columns import measured_steps
 from roofline.program.host import Copy, HostCall, Kernels, copies, host_calls, kernels
 from roofline.program.item import Conditions, Item, Part, line, total
 from roofline.program.launches import MainKernel, main_kernels
+from roofline.program.overlap import Overlap, overlap
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
 from roofline.program.replays import Replay, replays
@@ -56,9 +59,13 @@ class Program:
     # What a profiler saw of their kernels in another state than that of the times here.
     replays: Mapping[int, Replay] = field(default_factory=dict)
     replayed: Recorder | None = None  # who took those counters; None: nobody did
+    # Bytes that crossed in one step, everything that ran included; None where nobody counted.
+    achieved: Ledger | None = None
+    calls: Mapping[int, Call] = field(default_factory=dict)  # by position in Run.signatures
     host_calls: tuple[HostCall, ...] = ()
     copies: tuple[Copy, ...] = ()  # over the link to the host
     kernels: Kernels | None = None  # None: nothing was started on a device
+    overlap: Overlap | None = None  # of streams; None: nothing ran on a device
     _lines: dict[str, tuple[Item, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -125,9 +132,12 @@ def read(run: Run) -> Program:
         main_kernels=main_kernels(run),
         replays=replays(run, placed.roof),
         replayed=run.replays,
+        achieved=sampled.of_step(run),
+        calls={at: s.call for at, s in enumerate(placed.signatures) if s.call is not None},
         host_calls=host_calls(run),
         copies=copies(run),
         kernels=kernels(run, conditions.call_overhead_s),
+        overlap=overlap(run),
     )
 
 

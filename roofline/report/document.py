@@ -18,7 +18,7 @@ from roofline.placement import Bound, Placement
 from roofline.program import Item, Program, flop, hfu, mbu, mfu, read
 from roofline.program.item import total
 from roofline.provenance import Spread
-from roofline.report import beside
+from roofline.report import beside, crossed
 from roofline.runfile import Run
 from roofline.work import Count, Exactness, Ledger, Work
 
@@ -43,7 +43,9 @@ def document(program: Program, by: str = "call") -> Document:
         "device": _device(program),
         "roof": [_ceiling(ceiling) for ceiling in program.roof.ceilings],
         "recorder": None if recorder is None else asdict(recorder),
-        "program": None if recorder is None else {**whole, **_use(program), **_flop(program)},
+        "program": None
+        if recorder is None
+        else {**whole, **_use(program), **_flop(program), **crossed.of_program(program)},
         "coverage": coverage,
         "answer": [] if recorder is None else list(answer(program, findings)),
         "by": by,
@@ -116,7 +118,7 @@ def _placed(item: Item, n: int) -> Document:
         "perhaps_at": placement.perhaps_at.name if placement.perhaps_at else None,
         "no_ceiling": [r.name for r in placement.no_ceiling],
         "executed": _executed(pipes, placement, n),
-        "achieved": {r.name: _achieved(work.achieved, r, n) for r in boundaries},
+        "achieved": crossed.of_item(item, boundaries),
         "excess": {
             r.name: excess
             for r in (*pipes, *boundaries)
@@ -144,23 +146,6 @@ def _executed(pipes: Iterable[Resource], placement: Placement, n: int) -> Docume
     known = {} if ledger is None else ledger.demand()
     crossed = [DRAM] if DRAM in known and placement.placed_at == DRAM else []
     return {r.name: _per(known.get(r), n) for r in (*pipes, *crossed)}
-
-
-def _achieved(ledger: Ledger | None, boundary: Resource, n: int) -> Document:
-    """Bytes that counters saw, with their total; one way is null where only that was counted."""
-    lines = [] if ledger is None else [e for e in ledger.entries if e.resource == boundary]
-    if not lines:
-        return {"read": None, "write": None, "source": None}
-    apart = all(e.access is not None for e in lines)
-    one_way = {
-        way: sum(e.amount for e in lines if e.access == way) if apart else None
-        for way in ("read", "write")
-    }
-    return {
-        **{way: _per(amount, n) for way, amount in one_way.items()},
-        "total": _per(sum(e.amount for e in lines), n),
-        "source": ", ".join(dict.fromkeys(e.why for e in lines)),
-    }
 
 
 def _excess(work: Work, resource: Resource) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.placement import ABOVE
-from roofline.report import beside
+from roofline.report import beside, crossed
 from roofline.units import number_of, show, show_share
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield _table(document["items"], rows, width, document["by"])
     if note := _notes(document, rows):
         yield Text(note, style="dim")
+    yield from crossed.text(document, rows)
     yield from beside.text(document, rows)
     yield from _findings(document["findings"], findings)
     for gap in document["gaps"]:

@@ -20,6 +20,6 @@ def require_driver() -> None:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
         raise Missing(
-            "--counters samples the counters of an NVIDIA GPU, and there is no NVIDIA driver here "
-            "(libcuda.so.1); without it the run rests on formulas and times"
+            "counters are sampled on an NVIDIA GPU, and there is no NVIDIA driver here "
+            "(libcuda.so.1); without them a run rests on formulas and times"
         ) from None
