@@ -14,10 +14,9 @@ export interface Scene {
   x: Log; // as zoomed
   y: Log;
   marks: Mark[];
-  memory: Roof[];
+  memory: Roof[]; // those to draw
   pipes: Roof[];
   boundary: string | null; // the one selected; null is all
-  variants: boolean; // draw every variant
   lookOf: (resource: string | null) => Look;
 }
 
@@ -42,14 +41,14 @@ function clip(root: Group, { left, right, top, bottom }: Area): void {
     .attr("x", left).attr("y", top).attr("width", right - left).attr("height", bottom - top);
 }
 
-function axes(root: Group, { geometry: { plot, strip: below }, x, y }: Scene): void {
+function axes(root: Group, { geometry: { plot, strip: below, roomy }, x, y }: Scene): void {
   root.append("g").attr("class", "axis").attr("transform", `translate(0,${plot.bottom})`)
     .call(axisBottom(x).tickValues(ticks(x)).tickFormat((v) => show(+v, "flop/B").replace(" flop/B", ""))
       .tickSizeInner(-(plot.bottom - plot.top)).tickSizeOuter(0).tickPadding(8));
   root.append("g").attr("class", "axis").attr("transform", `translate(${plot.left},0)`)
     .call(axisLeft(y).tickValues(ticks(y)).tickFormat((v) => tick(+v))
       .tickSizeInner(-(plot.right - plot.left)).tickSizeOuter(0).tickPadding(8));
-  title(root, plot, "arithmetic intensity, flop/B at the boundary each point is placed at");
+  title(root, plot, `arithmetic intensity, flop/B${roomy ? " at the boundary each point is placed at" : ""}`);
   root.append("text").attr("class", "title").attr("text-anchor", "middle")
     .attr("transform", `translate(12,${(plot.top + plot.bottom) / 2}) rotate(-90)`).text("flop/s");
   if (!below) return;
@@ -65,9 +64,7 @@ function title(root: Group, area: Area, text: string): void {
 }
 
 function roofLines(root: Group, names: Group, scene: Scene, widthOf: (text: string) => number): void {
-  const { geometry: { plot, roomy }, x, y, boundary } = scene;
-  const memory = scene.memory.filter((roof) => roof.chosen || scene.variants);
-  const pipes = scene.pipes.filter((roof) => roof.chosen || scene.variants);
+  const { geometry: { plot, roomy }, x, y, boundary, memory, pipes } = scene;
   const top = pipes[0]?.ceiling.rate ?? y.domain()[1]!;
   const widest = memory[0]?.ceiling.rate ?? Infinity;
   const [from, to] = x.domain() as [number, number];
@@ -111,7 +108,8 @@ function roofLines(root: Group, names: Group, scene: Scene, widthOf: (text: stri
   for (const label of inside) names.append("text").attr("class", "label").attr("x", label.x).attr("y", label.y).text(label.text);
 }
 
-const pipeText = ({ ceiling }: Roof): [string, string] => [
+/** The two lines beside the roof of a pipe: its name and its rate. */
+export const pipeText = ({ ceiling }: Roof): [string, string] => [
   [ceiling.resource, shortVariant(ceiling)].filter(Boolean).join(" "),
   show(ceiling.rate, `${ceiling.unit}/s`),
 ];
@@ -131,15 +129,15 @@ function strip(root: Group, names: Group, scene: Scene, widthOf: (text: string) 
   const below = scene.geometry.strip;
   if (!below) return;
   const { area, rows, x } = below;
-  root.append("text").attr("class", "heading").attr("x", area.left).attr("y", area.top - 12)
-    .text("No arithmetic: bytes a second against the bandwidth roof");
+  root.append("text").attr("class", "heading").attr("x", scene.geometry.roomy ? area.left : 0).attr("y", area.top - 12)
+    .text(`No arithmetic: ${scene.geometry.roomy ? "bytes a second" : "B/s"} against the bandwidth roof`);
   rows.forEach((resource, row) => {
     const middle = rowY(area, row);
     const dim = scene.boundary !== null && scene.boundary !== resource;
     root.append("text").attr("class", "label row").classed("faded", dim).attr("text-anchor", "end")
       .attr("x", area.left - 10).attr("y", middle + 4).text(resource);
     root.append("line").attr("class", "lane").attr("x1", area.left).attr("x2", area.right).attr("y1", middle).attr("y2", middle);
-    for (const roof of scene.memory.filter((r) => r.ceiling.resource === resource && (r.chosen || scene.variants))) {
+    for (const roof of scene.memory.filter((r) => r.ceiling.resource === resource)) {
       const at = x(roof.ceiling.rate);
       root.append("line").attr("class", roof.chosen ? "roof" : "roof variant").classed("faded", dim)
         .attr("x1", at).attr("x2", at).attr("y1", middle - 15).attr("y2", middle + 15)

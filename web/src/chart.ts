@@ -3,7 +3,7 @@
 import { Delaunay } from "d3-delaunay";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent } from "d3-zoom";
-import { backdrop, type Scene } from "./backdrop";
+import { backdrop, pipeText, type Scene } from "./backdrop";
 import type { Placement } from "./document";
 import { byId, el } from "./dom";
 import { lay, rowY, type Geometry } from "./geometry";
@@ -12,7 +12,7 @@ import type { Look } from "./looks";
 import { marks as marksOf, type Mark } from "./marks";
 import { own } from "./own";
 import { points, type Dot, type Palette } from "./points";
-import { roofs } from "./roofs";
+import { roofs, type Roof } from "./roofs";
 import { atRest } from "./pointer";
 import { recall, remember } from "./state";
 import { box, spoken } from "./tooltip";
@@ -55,10 +55,20 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   let variants = recall("variants") === "all";
   let active: Mark | null = null;
 
+  const drawn = (roofs: Roof[]) => roofs.filter((roof) => roof.chosen || variants);
+
+  function relay(): void {
+    const aside = Math.max(0, ...drawn(pipes).flatMap(pipeText).map(widthOf));
+    geometry = lay(frame.clientWidth, marks, drawn(memory), drawn(pipes), rows, aside);
+    frame.style.height = `${geometry.height}px`;
+    draw();
+    option(null);
+  }
+
   function scene(): Scene {
     const x = transform.rescaleX(geometry.x);
     const y = transform.rescaleY(geometry.y);
-    return { geometry, x, y, marks, memory, pipes, boundary, variants, lookOf };
+    return { geometry, x, y, marks, memory: drawn(memory), pipes: drawn(pipes), boundary, lookOf };
   }
 
   function draw(): void {
@@ -188,7 +198,7 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   every.addEventListener("change", () => {
     variants = every.checked;
     remember("variants", variants ? "all" : "");
-    draw();
+    relay();
   });
 
   byId("legend").replaceChildren(...legend(marks, unplaced));
@@ -198,10 +208,7 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
   }
   new ResizeObserver(() => {
     if (frame.clientWidth === geometry?.width) return;
-    geometry = lay(frame.clientWidth, marks, memory, pipes, rows);
-    frame.style.height = `${geometry.height}px`;
-    draw();
-    option(null);
+    relay();
   }).observe(frame);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint());
 

@@ -1,7 +1,7 @@
 // What stands behind one item: every bound with its basis, every line counted, the spread.
 
 import { unitOf, type Item, type Line } from "./document";
-import { dataTable, el, terms } from "./dom";
+import { bar, dataTable, el, terms } from "./dom";
 import { calls, maybe, percent, show } from "./units";
 
 /** The details of an item, as they open under its row. */
@@ -42,8 +42,19 @@ function bounds(item: Item): HTMLElement {
       [bound.basis, bound.variant, served].filter(Boolean).join(", "),
     ];
   });
-  const table = dataTable("Least time by resource", ["resource", "amount *", "ceiling *", "least time *", "intensity *", "basis"], rows);
+  const times: (number | null)[] = item.bounds.map((bound) => bound.least_s);
+  for (const [what, time, why] of [
+    ["starting it", item.overhead_s, "overhead, no part of the roof"],
+    ["measured", item.measured_s, item.calls === null ? "" : `in ${calls(item.calls)} call${item.calls === 1 ? "" : "s"}`],
+  ] as const) {
+    if (time === null) continue;
+    rows.push([what, "", "", show(time, "s"), "", why]);
+    times.push(time);
+  }
+  const table = dataTable("Time by resource", ["resource", "amount *", "ceiling *", "least time *", "intensity *", "basis"], rows);
   table.querySelector("tbody tr")?.classList.add("binding"); // the slowest stands first
+  const longest = Math.max(...times.map((time) => time ?? 0));
+  table.querySelectorAll<HTMLTableRowElement>("tbody tr").forEach((row, at) => row.cells[3]!.prepend(bar((times[at] ?? 0) / longest)));
   return table;
 }
 

@@ -18,6 +18,13 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** A bar of that share of its width, beside a number that says the same. */
+export function bar(share: number): HTMLElement {
+  const frame = el("span", { class: "bar", "aria-hidden": "true" }, el("span"));
+  (frame.firstChild as HTMLElement).style.width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
+  return frame;
+}
+
 /** The element of that id; the template has it. */
 export const byId = (id: string): HTMLElement => document.getElementById(id)!;
 

@@ -1,7 +1,7 @@
 // Where things stand: the plot above, the strip of work without arithmetic below.
 
 import { scaleLog, type ScaleLogarithmic } from "d3-scale";
-import type { Mark } from "./marks";
+import { others, type Mark } from "./marks";
 import type { Roof } from "./roofs";
 
 export type Log = ScaleLogarithmic<number, number>;
@@ -26,11 +26,14 @@ export interface Geometry {
 const ROW = 38; // px, a row of the strip
 const UNDER_PLOT = 50; // px, ticks and title of the x axis
 
-/** Lay out a chart of `width` px; `rows` are the boundaries of the strip, innermost first. */
-export function lay(width: number, marks: Mark[], memory: Roof[], pipes: Roof[], rows: string[]): Geometry {
+/**
+ * Lay out a chart of `width` px under the roofs that are drawn; `rows` are the boundaries of the
+ * strip, innermost first, and `aside` px are what the longest label of a pipe takes.
+ */
+export function lay(width: number, marks: Mark[], memory: Roof[], pipes: Roof[], rows: string[], aside: number): Geometry {
   const roomy = width >= 760;
   const left = 72;
-  const right = width - (roomy ? 172 : 12);
+  const right = width - (roomy ? Math.max(120, aside + 24) : 12);
   const plot = { left, right, top: 12, bottom: Math.round(Math.min(540, Math.max(340, width * 0.5))) };
   const [xDomain, yDomain] = domains(marks, memory, pipes);
   const top = plot.bottom + UNDER_PLOT + 34;
@@ -48,13 +51,14 @@ export function lay(width: number, marks: Mark[], memory: Roof[], pipes: Roof[],
   };
 }
 
-// Every point and every ridge is inside, with air around.
+// Every point and every ridge is inside, with air around; so are the levels joined to a point that see
+// more bytes.  Those that a kernel hardly touches would push all else aside.
 function domains(marks: Mark[], memory: Roof[], pipes: Roof[]): [[number, number], [number, number]] {
   const points = marks.filter((mark) => mark.panel === "chart");
   const rates = pipes.map((roof) => roof.ceiling.rate);
   const widths = memory.map((roof) => roof.ceiling.rate);
   const ridges = rates.flatMap((rate) => widths.map((width) => rate / width));
-  const xs = [...points.map((mark) => mark.x), ...ridges];
+  const xs = [...points.flatMap((mark) => [mark.x, ...others(mark).map(([, at]) => at).filter((at) => at < mark.x)]), ...ridges];
   const ys = [...points.map((mark) => mark.y!), ...rates];
   if (!xs.length) xs.push(0.1, 100);
   if (!ys.length) ys.push(...(widths.length ? widths.map((width) => width * xs[0]!) : [1e9, 1e12]));

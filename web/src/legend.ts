@@ -4,7 +4,7 @@ import { create } from "d3-selection";
 import { symbol, symbolCircle } from "d3-shape";
 import type { Item } from "./document";
 import { el } from "./dom";
-import { radiusOf, timeOf, type Mark } from "./marks";
+import { others, radiusOf, timeOf, type Mark } from "./marks";
 import { show } from "./units";
 
 type Shape = Mark["look"];
@@ -24,6 +24,9 @@ export function legend(marks: Mark[], unplaced: Item[]): Node[] {
   }
   if (plain && marks.some((mark) => mark.above)) {
     entries.push(entry(sign(plain, 4, "above"), "ring and arrow: more than 5 % above its roof"));
+  }
+  if (plain && marks.some((mark) => others(mark).length)) {
+    entries.push(entry(sign(plain, 4, "hollow"), "rings joined to the point pointed at: its bytes at the other boundaries"));
   }
   const longest = marks.reduce((most, mark) => Math.max(most, timeOf(mark.item)), 0);
   if (plain && longest > 0) {

@@ -4,7 +4,7 @@ import { chart } from "./chart";
 import { read } from "./document";
 import { byId } from "./dom";
 import { looks } from "./looks";
-import { ceilings, findings, recording, sums } from "./sections";
+import { ceilings, findings, first, recording, step, sums } from "./sections";
 import { table, type Table } from "./table";
 
 const placement = read();
@@ -13,6 +13,8 @@ let items: Table;
 const picture = chart(placement, lookOf, (index) => items.reveal(index));
 items = table(placement.items, placement.by ?? "call", (index) => picture.emphasise(index));
 byId("sums").replaceChildren(...sums(placement.program));
+byId("step").replaceChildren(...step(placement.program));
+byId("first").replaceChildren(...first(placement.findings, placement.program));
 byId("findings").replaceChildren(...findings(placement.findings));
 byId("ceilings").replaceChildren(...ceilings(placement.roof));
 byId("recording").replaceChildren(...recording(placement));

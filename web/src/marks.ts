@@ -1,4 +1,5 @@
-// From items to points.  An intensity is only ever drawn at the boundary the item is placed at.
+// From items to points.  One point an item, at the boundary it is placed at; the others are joined to it
+// while it is pointed at.
 
 import { isAbove, labelOf, type Item, type Placement } from "./document";
 import type { Look } from "./looks";
@@ -50,6 +51,10 @@ export const radiusOf = (time: number, longest: number): number => (longest > 0 
 
 /** Measured time, or roof time where nothing was measured. */
 export const timeOf = (item: Item): number => item.measured_s ?? item.roof_s ?? 0;
+
+/** The intensities of a point's item at its other boundaries [flop/B]: the same work, other bytes. */
+export const others = (mark: Mark): [string, number][] =>
+  mark.panel === "strip" ? [] : Object.entries(mark.item.intensity).filter(([boundary, at]) => boundary !== mark.boundary && at > 0);
 
 type Place = Pick<Mark, "panel" | "boundary" | "x" | "y">;
 

@@ -1,10 +1,10 @@
-// The roofs to draw: one a memory level and pipe, and the other variants of each.
+// The roofs to draw: one a memory level and a pipe in use, and all others on request.
 
-import type { Ceiling, Placement } from "./document";
+import { unitOf, type Ceiling, type Placement } from "./document";
 
 export interface Roof {
   ceiling: Ceiling;
-  chosen: boolean; // stands for its resource; the others are its variants
+  chosen: boolean; // stands for a resource in use; the others are its variants, and what nothing uses
 }
 
 const LEVELS = ["l1", "l2", "l3", "shared", "dram"];
@@ -18,14 +18,27 @@ export function roofs(placement: Placement): { memory: Roof[]; pipes: Roof[] } {
   for (const ceiling of placement.roof.filter(inChart)) {
     groups.set(ceiling.resource, [...(groups.get(ceiling.resource) ?? []), ceiling]);
   }
-  const all = [...groups.values()].flatMap((group) => {
-    const chosen = choose(group, placement);
+  const wanted = inUse(placement);
+  const all = [...groups].flatMap(([resource, group]) => {
+    const chosen = wanted(resource) ? choose(group, placement) : null;
     return group.map((ceiling) => ({ ceiling, chosen: ceiling === chosen }));
   });
   all.sort((a, b) => b.ceiling.rate - a.ceiling.rate);
   return {
     memory: all.filter((roof) => roof.ceiling.unit === "B"),
     pipes: all.filter((roof) => roof.ceiling.unit === "flop"),
+  };
+}
+
+// A card has fifteen pipes: those that no item demands say nothing of this run.  Memory levels all say
+// something, but shared memory, which is used on purpose or not at all.
+function inUse({ items }: Placement): (resource: string) => boolean {
+  const bounds = items.flatMap((item) => item.bounds);
+  const used = new Set(bounds.flatMap((bound) => [bound.resource, bound.served_by]));
+  const anyPipe = bounds.some((bound) => unitOf(bound.resource) === "flop");
+  return (resource) => {
+    if (used.has(resource)) return true;
+    return LEVELS.includes(resource) ? resource !== "shared" || !bounds.length : !anyPipe;
   };
 }
 

@@ -1,33 +1,86 @@
 // What is said in words: the sums, the findings, the ceilings, how it was recorded.
 
 import type { Ceiling, Finding, Gap, Placement, Program } from "./document";
-import { dataTable, el, terms } from "./dom";
+import { bar, byId, dataTable, el, terms } from "./dom";
 import { maybe, percent, show, showBinary, UNKNOWN } from "./units";
 
-/** The sums of a step, as a row of figures. */
+/** The sums of a step, as a row of figures; those that the bar below shows bear its colour. */
 export function sums(program: Program | null): Node[] {
   if (program === null) return [];
-  const figure = (label: string, value: number | null, hint: string) =>
-    value === null ? null : el("div", {}, el("dt", {}, label), el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hint));
+  const shown = parts(program);
+  const figure = (label: string, value: number | null, hint: string, part?: Part["name"]) =>
+    value === null ? null : el("div", {},
+      el("dt", {}, part && shown.length > 0 && el("span", { class: `key ${part}`, "aria-hidden": "true" }), label),
+      el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hint));
   const spare = program.roof_s !== null && program.busy_s ? percent(program.roof_s / program.busy_s) : null;
   const figures = [
     figure("one step", program.step_s, program.steps === null || program.steps === 1 ? "wall time" : `wall time, mean of ${program.steps}`),
     figure("in operators", program.busy_s, "measured"),
-    figure("roof", program.roof_s, spare === null ? "least time" : `least time, ${spare} of that`),
-    figure("lost", program.lost_s, "measured minus roof"),
+    figure("roof", program.roof_s, spare === null ? "least time" : `least time, ${spare} of that`, "roof"),
+    figure("lost", program.lost_s, program.step_s === null ? "measured minus roof" : "step minus roof", "lost"),
     figure("overhead", program.overhead_s, "of starting operators"),
-    figure("gaps", program.gap_s, "between operators"),
+    figure("gaps", program.gap_s, "between operators", "between"),
   ];
   return figures.filter((node): node is HTMLDivElement => node !== null);
 }
 
+interface Part {
+  name: "roof" | "lost" | "between";
+  seconds: number;
+}
+
+// What a step consists of; nothing where its parts do not add up to it, as with streams that overlap.
+function parts({ step_s, busy_s, roof_s, gap_s }: Program): Part[] {
+  if (!step_s || busy_s === null || roof_s === null || roof_s > busy_s) return [];
+  const gaps = gap_s ?? 0;
+  const lost = step_s - roof_s - gaps;
+  if (lost < 0) return [];
+  return [{ name: "roof", seconds: roof_s }, { name: "lost", seconds: lost }, { name: "between", seconds: gaps }];
+}
+
+/** One step as a bar: what it needs, what operators take beyond that, and what lies between them. */
+export function step(program: Program | null): Node[] {
+  const shown = program ? parts(program) : [];
+  if (!shown.length) return [];
+  const words: Record<Part["name"], string> = { roof: "at the roof", lost: "lost in operators", between: "between operators" };
+  const told = shown.map(({ name, seconds }) => `${show(seconds, "s")} ${words[name]}`).join(", ");
+  const pieces = shown.map(({ name, seconds }) => {
+    const piece = el("span", { class: name, title: `${show(seconds, "s")} ${words[name]}` });
+    piece.style.flexGrow = String(seconds / program!.step_s!);
+    return piece;
+  });
+  return [el("div", { class: "step", role: "img", "aria-label": `One step: ${told}` }, ...pieces)];
+}
+
 const FIRST = 5; // findings that are open from the start
+
+// Codes below 100 are of sanity: whether the model holds for this recording at all.
+const isDoubt = ({ code }: Finding): boolean => /^RF0/.test(code);
+
+/** The first findings, one a line, each leading to what stands behind it. */
+export function first(found: Finding[], program: Program | null): Node[] {
+  if (!found.length) return [];
+  const most = Math.max(...found.map((finding) => finding.saves_s ?? 0), program?.step_s ?? program?.busy_s ?? 0);
+  const lines = found.slice(0, FIRST).map((finding, at) => {
+    const link = el("a", { href: `#finding-${at + 1}` }, el("span", { class: "code" }, finding.code), finding.claim);
+    link.addEventListener("click", (event) => {
+      event.preventDefault(); // what the address holds after "#" is what the reader chose
+      const article = byId(`finding-${at + 1}`);
+      article.scrollIntoView({ block: "start" });
+      article.focus({ preventScroll: true });
+    });
+    const seconds = finding.saves_s;
+    const worth = seconds ? `at most ${show(seconds, "s")}` : seconds === 0 ? "nothing to win" : isDoubt(finding) ? "a doubt" : "not known";
+    return el("li", {}, link, el("span", { class: "saves" }, seconds ? bar(seconds / most) : el("span"), worth));
+  });
+  return [el("h2", {}, "What to look at first, and what it could save"), el("ol", {}, ...lines)];
+}
 
 /** Findings in the order given: sanity first, then what could save most. */
 export function findings(found: Finding[]): Node[] {
   if (!found.length) return [el("p", { class: "note" }, "Nothing was found.")];
-  const articles = found.map((finding) =>
-    el("article", { class: "finding" },
+  const articles = found.map((finding, at) =>
+    el("article", { class: "finding", id: `finding-${at + 1}`, tabindex: -1 },
       el("h3", {}, el("span", { class: "code" }, finding.code), finding.claim),
       el("div", { class: "about" },
         finding.item && !finding.claim.includes(finding.item) && el("p", { class: "where" }, finding.item),

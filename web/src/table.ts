@@ -2,7 +2,7 @@
 
 import { isAbove, labelOf, type Item } from "./document";
 import { detail } from "./detail";
-import { byId, el } from "./dom";
+import { bar, byId, el } from "./dom";
 import { atRest } from "./pointer";
 import { recall, remember } from "./state";
 import { calls, grouped, maybe, percent, UNKNOWN } from "./units";
@@ -135,11 +135,8 @@ export function table(items: Item[], by: string, hover: (index: number | null) =
     }
     const td = el("td", { class: column.numeric ? "number" : column.key, title: !column.numeric && text.length > 20 && text });
     if (column.key === "roof_fraction" && item.roof_fraction !== null) {
-      const bar = el("span", { class: "bar", "aria-hidden": "true" }, el("span"));
-      (bar.firstChild as HTMLElement).style.width = `${Math.min(item.roof_fraction, 1) * 100}%`;
-      td.append(bar);
-    }
-    td.append(text);
+      td.append(bar(item.roof_fraction), el("span", { class: "share" }, text));
+    } else td.append(text);
     if (column.key === "roof_fraction" && isAbove(item)) td.append(el("span", { class: "flag" }, " above"));
     return td;
   }

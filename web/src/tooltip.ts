@@ -2,7 +2,7 @@
 
 import { labelOf, unitOf, type Item } from "./document";
 import { el, terms } from "./dom";
-import { nameOf, type Mark } from "./marks";
+import { nameOf, others, type Mark } from "./marks";
 import { calls, maybe, percent, show } from "./units";
 
 const boundOf = (item: Item) => item.bounds.find((bound) => bound.resource === item.binding);
@@ -20,6 +20,7 @@ function rows(mark: Mark): [string, string][] {
     ["bound by", bound ? `${bound.resource}, ${show(bound.rate, `${unitOf(bound.resource)}/s`)}` : known(item.binding)],
     ["basis", bound ? [bound.basis, bound.variant].filter(Boolean).join(", ") : "no ceiling"],
     ["placed at", mark.panel === "chart" ? `${mark.boundary}, ${show(mark.x, "flop/B")}` : mark.boundary],
+    ["also at", others(mark).map(([boundary, at]) => `${boundary}, ${show(at, "flop/B")}`).join("; ")],
     ["rate", mark.y !== null ? show(mark.y, "flop/s") : show(mark.x, "B/s")],
   ];
 }
@@ -37,4 +38,4 @@ export function box(mark: Mark): Node[] {
 
 /** The same in words. */
 export const spoken = (mark: Mark): string =>
-  `${nameOf(mark)}: ${rows(mark).map(([term, text]) => `${term} ${text}`).join("; ")}`;
+  `${nameOf(mark)}: ${rows(mark).filter(([, text]) => text).map(([term, text]) => `${term} ${text}`).join("; ")}`;
