@@ -34,13 +34,14 @@ CUBE = (8192, 8192, 8192)
 # Every pair of these as rows and columns, with every depth that keeps a product short.
 SIZES, DEPTHS, LONGEST = (4096, 6144, 8192, 8448, 12288, 16384), (2048, 4096, 8192, 16384), 2.5e12
 SLOW_SIZES, SLOW_DEPTHS, SLOW_LONGEST = (4096, 6144, 8192, 8448), (2048, 4096, 8192), 0.6e12
-SEARCH_S = 2.5  # for each product; shapes that did not get their turn are counted and told
+# For each product; shapes that did not get their turn are counted and told.
+SEARCH_S, AGAIN = 2.5, 6
 Row = tuple[str, str, float | None]  # ceiling (resource and variant), rival, its rate
 
 
 def median_rate(clock: Timer, load: Load, *, cool: bool = False) -> float:
     """The rival's median, taken as ours is."""
-    rates = sorted(clock.take(load, cool=cool).rates)
+    rates = sorted(clock.take(load, gemm.COUNT if cool else None, cool=cool).rates)
     return rates[len(rates) // 2]
 
 
@@ -84,10 +85,12 @@ def widest(clock: Timer, product: gemm.Product) -> tuple[float, str]:
             break
         rates[way] = clock.quick_rate(gemm.load(product, *way))
     torch.cuda.empty_cache()
-    first = sorted(rates, key=lambda way: rates[way], reverse=True)[:2]
-    medians = {way: median_rate(clock, gemm.load(product, *way), cool=True) for way in first}
-    best = max(medians, key=lambda way: medians[way])
-    return medians[best], f"{gemm.named(*best)}, the best of {len(rates)} of {len(ways)}"
+    # Without long pauses, as here, the card is at its power cap; those ahead are looked at again.
+    first = sorted(rates, key=lambda way: rates[way], reverse=True)[:AGAIN]
+    cooled = {way: clock.quick_rate(gemm.load(product, *way), cool=True) for way in first}
+    best = max(cooled, key=lambda way: cooled[way])
+    rate = median_rate(clock, gemm.load(product, *best), cool=True)
+    return rate, f"{gemm.named(*best)}, the best of {len(rates)} of {len(ways)}"
 
 
 def shapes(slow: bool) -> list[gemm.Shape]:

@@ -11,7 +11,7 @@ from roofline.errors import BadInput, NotFound, near
 from roofline.provenance import Basis, Provenance
 from roofline.units import number_of
 
-Unit = Literal["flop", "op", "B", "launch"]
+Unit = Literal["flop", "op", "B", "launch", "element"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -65,6 +65,9 @@ NETWORK = Resource("network", "B")
 
 LAUNCH = Resource("launch", "launch")  # device kernels started
 DISPATCH = Resource("dispatch", "launch")  # operators dispatched on the host
+# Elements that a library's own kernels pass over, where something other than memory bounds them.
+ELEMENTS = Resource("elements", "element")
+SMALL_STREAM = "small stream"  # the way of LAUNCH that a kernel takes before its bytes
 
 PIPES = (
     VECTOR_FP64, VECTOR_FP32, VECTOR_FP16, VECTOR_BF16, VECTOR_INT32, SFU,
@@ -75,7 +78,7 @@ PIPES = (
 HIERARCHY = (L1, L2, L3, DRAM)  # innermost first: bytes of a smaller footprint stop further in
 BOUNDARIES = (*HIERARCHY, SHARED, PCIE, NVLINK, NETWORK)
 RESOURCES: Mapping[str, Resource] = MappingProxyType(
-    {r.name: r for r in (*PIPES, *BOUNDARIES, LAUNCH, DISPATCH)}
+    {r.name: r for r in (*PIPES, *BOUNDARIES, LAUNCH, DISPATCH, ELEMENTS)}
 )
 
 
@@ -94,7 +97,10 @@ class Reach(StrEnum):
     REGISTER = "register"
 
 
-READ_SHARE = MappingProxyType({"read": 1.0, "triad": 2 / 3, "copy": 0.5, "write": 0.0})
+READ_SHARE = MappingProxyType(
+    {"read": 1.0, "triad": 2 / 3, "copy": 0.5, "update": 0.5, "write": 0.0}
+)
+UPDATE = "update"  # writes where it read; all others write to lines that were not read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +125,11 @@ class Variant:
 
 
 PLAIN = Variant()
+
+
+def rows_of(way: str, row: int) -> str:
+    """The way of a library's pace at one length of rows."""
+    return f"{way}, rows of {row}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,23 +266,26 @@ class Roof:
     mapped: Mapping[Resource, Mapped] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
 
-    def ceiling(self, wanted: Resource, read_share: float | None = None) -> Ceiling | None:
+    def ceiling(
+        self, wanted: Resource, read_share: float | None = None, *, in_place: bool = False
+    ) -> Ceiling | None:
         """The ceiling on `wanted` for work whose bytes are `read_share` reads; None is unknown.
 
-        Among variants: the nearest read share (all-read when none is stated), then the plain way,
-        then the library's reach, else what was measured first.  A mixture of bases is refused: it
-        would look like one roof and be two.
+        Among variants: of work that only writes where it reads (`in_place`) those that do likewise,
+        where there are any; the nearest read share (all-read when none is stated), then the plain
+        way, then the library's reach, else what was measured first.  A mixture of bases is refused:
+        it would look like one roof and be two.
         """
         group = [c for c in self.ceilings if c.resource == wanted]
         if not group and wanted in self.mapped:
-            return self.ceiling(self.mapped[wanted].uses, read_share)
+            return self.ceiling(self.mapped[wanted].uses, read_share, in_place=in_place)
         if not group:
             return None
         if len({c.provenance.basis for c in group}) > 1:
             raise BadInput(f"{self.name}: two bases for {wanted.name!r}; ask for one basis")
         share = 1.0 if read_share is None else read_share
         return min(
-            group,
+            _writing(group, in_place),
             key=lambda c: (
                 _distance(c, share),
                 c.variant.way is not None,
@@ -296,6 +310,15 @@ class Roof:
         """The bases of its ceilings, firmest first."""
         present = {ceiling.provenance.basis for ceiling in self.ceilings}
         return tuple(basis for basis in Basis if basis in present)
+
+
+def _writing(group: list[Ceiling], in_place: bool) -> list[Ceiling]:
+    """Those that write where they read, or those that write elsewhere; all when there are none."""
+    updates = [c for c in group if c.variant.access == UPDATE]
+    others = [c for c in group if c.variant.access != UPDATE]
+    if in_place and updates:
+        return [*updates, *(c for c in others if c.variant.access == "read")]
+    return others or updates
 
 
 def _distance(ceiling: Ceiling, read_share: float) -> float:

@@ -246,7 +246,10 @@ def _by_counters(work: Work, roof: Roof, measured_s: float | None) -> Placement:
 def _bounds(ledger: Ledger, roof: Roof) -> tuple[tuple[Bound, ...], tuple[Resource, ...]]:
     bounds, no_ceiling = [], []
     for resource, amount in ledger.demand().items():
-        ceiling = roof.ceiling(resource, ledger.read_share(resource)) if amount else None
+        ceiling = None
+        if amount:
+            in_place = ledger.in_place(resource)
+            ceiling = roof.ceiling(resource, ledger.read_share(resource), in_place=in_place)
         if ceiling is not None:
             bounds.append(Bound(resource, ceiling, amount, ledger.count))
         elif amount:

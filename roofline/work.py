@@ -46,6 +46,9 @@ class Entry:
             raise BadInput(f"{self.why}: a bounded amount needs low and high")
 
 
+_FEW = 0.05  # of the bytes written, that may be new to memory and still count for nothing
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """The lines for some work, and the names of the parts nobody could account for."""
@@ -86,6 +89,16 @@ class Ledger:
         if not total or any(e.access is None for e in lines):
             return None
         return self.traffic(boundary, "read") / total
+
+    def in_place(self, boundary: Resource) -> bool:
+        """Whether all that is written at `boundary` is memory that is read as well.
+
+        Then a cache that fetches a line before it is written to has it anyway.  Unknown is no.
+        """
+        writes = self.traffic(boundary, "write")
+        if not writes or self.footprint is None:
+            return False
+        return self.footprint - self.traffic(boundary, "read") <= _FEW * writes
 
     @property
     def flop(self) -> int:

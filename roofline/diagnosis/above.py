@@ -6,7 +6,7 @@ another pipe or a lighter algorithm for flop, the clock for anything.
 
 from collections.abc import Iterator, Sequence
 
-from roofline.device import DRAM, SFU, TENSOR_TF32, VECTOR_FP32
+from roofline.device import DRAM, SFU, TENSOR_TF32, UPDATE, VECTOR_FP32
 from roofline.diagnosis.precision import PRODUCTS
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
@@ -14,8 +14,10 @@ from roofline.program import Item, Program
 from roofline.units import show, show_binary, show_share
 
 # A CPU's copy is rated by the 8 B of an element that the program names; storing to new lines also
-# reads them (write-allocate), 12 B in all.  What is updated in place has no such lines.
+# reads them (write-allocate), 12 B in all.  What is updated in place has no such lines; a device
+# measured without that mix of its own rates it by the copy.
 ALLOCATED = 12 / 8
+CORRUPT = 20.0  # times its roof, which no cache or pipe explains
 IN_PLACE = 0.75  # of its bytes, that an update in place touches at most: each goes both ways
 FORMULAS = frozenset({"gemm", "bmm", "linear", "conv2d"})  # products that `roofline op` states
 
@@ -43,7 +45,7 @@ def _above(item: Item, program: Program) -> bool:
         return False
     if _fewer_threads(item, program):
         return False
-    if program.roof.kind == "cpu" and _in_place(item):
+    if program.roof.kind == "cpu" and ceiling.variant.access != UPDATE and _in_place(item):
         fraction /= ALLOCATED
     return fraction > ABOVE and not _within_interval(item) and not _within_bounds(item)
 
@@ -137,6 +139,8 @@ def _above_alone(item: Item, program: Program) -> Finding:
 
 def _questions(item: Item) -> Iterator[str]:
     bound = item.placement.bounds[0]
+    if (item.roof_fraction or 0.0) > CORRUPT:
+        yield "is its duration whole (a clock that wrapped, an event that was cut)"
     if bound.demanded.is_boundary:
         yield "did its data stay in a nearer cache"
         yield "does the operator do less than its formula says"

@@ -94,6 +94,37 @@ def test_triad_scales_the_third_array(made):
         del data
 
 
+def test_update_changes_every_element_in_place(made):
+    # x * -0.99999 + 1.25 twice; torch has no such operator and takes -x.
+    start = [float(k % 1000) for k in range(ELEMENTS)]
+    for way, kernel in made.streams["update"].items():
+        data, a = block(start)
+        kernel(a, a, a, ELEMENTS, 2)
+        twice = (
+            start
+            if way == "torch.neg"
+            else [-0.99999 * (-0.99999 * x + 1.25) + 1.25 for x in start]
+        )
+        assert read(a, ELEMENTS) == pytest.approx(twice, rel=1e-5, abs=1e-4), way
+        assert read(a + ELEMENTS * ELEMENT, 1) == [77.0], way
+        del data
+
+
+def test_write_fills_every_element_with_what_is_not_zero(made):
+    kept, source = block([float(k + 1) for k in range(ELEMENTS)])
+    for way, kernel in made.streams["write"].items():
+        data, a = block([-1.0] * ELEMENTS)
+        kernel(a, source, source, ELEMENTS, 2)
+        written = read(a, ELEMENTS)
+        # The first vectors of the second array, over and over; torch writes one number.
+        period = 1 if way == "torch fill_" else len(set(written))
+        assert written == written[:period] * (ELEMENTS // period), way
+        assert min(written) > 0, way
+        assert read(a + ELEMENTS * ELEMENT, 1) == [77.0], way
+        del data
+    del kept
+
+
 def test_every_access_has_a_way_and_names_match_the_table(made):
     assert set(made.streams) == set(ARRAYS)
     assert all(made.streams.values())

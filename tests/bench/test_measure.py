@@ -79,7 +79,7 @@ def test_every_ceiling_says_how_it_was_measured(measured):
 
 def test_levels_get_slower_and_larger_outwards(measured):
     device, _ = measured
-    for access in ("read", "copy", "triad"):
+    for access in ("read", "copy", "triad", "update", "write"):
         for threads in {c.variant.threads for c in device.ceilings}:
             of = {
                 c.resource: c

@@ -48,6 +48,8 @@ def test_every_access_is_timed_at_every_size_in_every_round():
     assert [s.size // KIB for s in swept["read"]] == [8, 16, 32, 64]
     assert [s.size // KIB for s in swept["copy"]] == [8, 16, 32, 64]
     assert [s.size // KIB for s in swept["triad"]] == [6, 12, 30, 60]
+    # One array that is read and written is as large as one that is only read.
+    assert [s.size // KIB for s in swept["update"]] == [8, 16, 32, 64]
     assert all(len(s.samples.all) == 2 for per in swept.values() for s in per)
 
 
@@ -72,8 +74,8 @@ def test_progress_never_goes_back():
     with Crew([HERE[:1]]) as crew:
         sweep.sweep(crew, kernels([]), plan(), heard.append)
     assert heard == sorted(heard)
-    # 24 samples: 12 cells (four sizes of three accesses) in two rounds; one sample before the end.
-    assert heard[-1] == pytest.approx(23 / 24)
+    # 40 samples: 20 cells (four sizes of five accesses) in two rounds; one sample before the end.
+    assert heard[-1] == pytest.approx(39 / 40)
 
 
 def test_a_set_far_larger_than_the_caches_is_walked_in_slices_around_and_around():
@@ -94,6 +96,16 @@ def test_warming_up_fills_the_caches_once():
     load, warm = sweep._load(recorder([]), [(0, 0, 0)], elements, 192 * MIB, plan(caches=40 * MIB))
     assert load.amount == 24 * MIB
     assert warm == 2
+
+
+def test_what_is_updated_in_place_moves_twice():
+    """Slices of 8 MiB of one array of 32 MiB: 16 MiB a pass; the caches fill as with a read."""
+    one, twice = (
+        sweep._load(recorder([]), [(64, 64, 64)], 8 * MIB, 32 * MIB, plan(caches=MIB), moved)
+        for moved in (1, 2)
+    )
+    assert (one[0].amount, twice[0].amount) == (8 * MIB, 16 * MIB)
+    assert one[1] == twice[1] == 1
 
 
 def test_a_set_near_the_caches_is_passed_over_whole():

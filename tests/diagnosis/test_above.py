@@ -1,11 +1,12 @@
 """Points above their roof: what is asked depends on what binds, and nothing is clipped."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from roofline.cli import main
-from roofline.device import DRAM, Ceiling, Device
+from roofline.device import DRAM, Ceiling, Device, Variant
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
@@ -86,6 +87,23 @@ def test_an_update_in_place_has_no_lines_to_allocate():
     assert "RF001" not in codes(update, 600)
     assert "RF001" in codes(update, 400)  # 20 GB/s: more than that explains
     assert "RF001" in codes(copy, 600)
+
+
+def test_an_update_that_has_a_ceiling_of_its_own_needs_no_allowance():
+    """8 MB of mul_ in 0.6 ms are 13.3 GB/s: above an update's 12, which allocates nothing."""
+    x = tensor(1000, 1000)
+    update = call("aten::mul_", x, 0.9, out=x)
+    script = Script().add(update, 600).end_step().run()
+    own = replace(
+        next(c for c in script.device.ceilings if c.resource == DRAM),
+        rate=12e9,
+        variant=Variant(access="update"),
+    )
+    device = replace(script.device, ceilings=(*script.device.ceilings, own))
+
+    (found,) = (f for f in diagnose(read(replace(script, device=device))) if f.code == "RF001")
+    assert "ran 1.11 times as fast as its dram roof allows" in found.claim
+    assert "measured, update" in found.evidence[1]
 
 
 def test_a_root_may_be_faster_than_exp_which_rates_special_functions_on_a_cpu():

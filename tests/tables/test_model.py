@@ -1,5 +1,7 @@
 """The model against numbers worked out by hand; every row shows its arithmetic."""
 
+from dataclasses import replace
+
 import pytest
 
 from roofline.device import (
@@ -199,6 +201,31 @@ def test_nearest_read_share_is_taken_and_visible():
     assert place(copy, toy).binding.ceiling.variant.access == "copy"
     assert place(copy, toy).roof_s == 10.0
     assert place(read, toy).binding.ceiling.variant.access == "read"
+
+
+def test_an_update_is_rated_as_one_where_that_was_measured():
+    """4 MB in and out: of new memory a copy, of the same memory an update; without it a copy."""
+    measured = [
+        Ceiling(resource=DRAM, rate=rate, variant=Variant(access=access), provenance=STATED)
+        for access, rate in (("read", 5e9), ("triad", 4.5e9), ("copy", 4e9), ("update", 6e9))
+    ]
+    roof = Roof(name="toy", kind="cpu", ceilings=tuple(measured))
+
+    def rated(reads, writes, footprint, roof=roof):
+        entries = [Entry(DRAM, reads, "in", "read"), Entry(DRAM, writes, "out", "write")]
+        ledger = replace(algorithmic(*entries), footprint=footprint)
+        return place(ledger, roof).bounds[0].ceiling.variant.access
+
+    assert rated(4, 4, footprint=8) == "copy"
+    assert rated(4_000, 4_000, footprint=4_100) == "update"  # 2.5 % of what is written is new
+    assert rated(4_000, 4_000, footprint=4_400) == "copy"  # 10 % is
+    assert rated(4, 4, footprint=None) == "copy"  # unknown is not in place
+    # x.add_(y): two thirds are reads, nearer to an update's half than to a read's whole.
+    assert rated(8, 4, footprint=8) == "update"
+    assert rated(8, 4, footprint=12) == "triad"
+    assert rated(8, 0, footprint=8) == "read"
+    without = replace(roof, ceilings=tuple(measured[:3]))
+    assert rated(4, 4, footprint=4, roof=without) == "copy"
 
 
 def test_bytes_held_nearer_cross_the_nearer_boundary():

@@ -1,4 +1,5 @@
-/* Loops whose speed is a ceiling: read, copy and triad over memory, chains of arithmetic in registers.
+/* Loops whose speed is a ceiling: read, copy, triad, update and write over memory, chains of arithmetic in
+   registers.
 
    Explicit vectors (GCC and clang vector extensions), as wide as the target compiled for.  No header
    and no library is used, so that a bare compiler is enough.  Every function repeats its work `passes`
@@ -83,10 +84,11 @@ STREAM(read_four_streams) {
   return (void)b, (void)c, total(s);
 }
 
-/* a[elements] = VALUE of b and c, stored by PUT; END stands after every pass. */
+/* a[elements] = VALUE of a, b and c, stored by PUT; END stands after every pass.  `same` is the beginning
+   of b again and again. */
 #define WRITER(NAME, VALUE, PUT, END)                                                     \
   STREAM(NAME) {                                                                          \
-    const v32 factor = (v32){0} + SCALE;                                                  \
+    const v32 factor = (v32){0} + SCALE, *same = (const v32 *)b;                          \
     for (i64 pass = 0; pass < passes; pass++) {                                           \
       v32 *to = (v32 *)a;                                                                 \
       const v32 *p = (const v32 *)b, *q = (const v32 *)c;                                 \
@@ -101,7 +103,7 @@ STREAM(read_four_streams) {
       FORGET(a);                                                                          \
       END;                                                                                \
     }                                                                                     \
-    return (void)factor, 0;                                                               \
+    return (void)factor, (void)same, 0;                                                   \
   }
 #define SCALE 1.25f
 #define STORE(where, what) (*(where) = (what))
@@ -122,11 +124,15 @@ STREAM(read_four_streams) {
 #define DRAIN
 #endif
 
+/* In place: what is written was just read, so no line is fetched for the sake of writing to it. */
+WRITER(update_plain, to[j] * -0.99999f + factor, STORE, )
 WRITER(copy_plain, p[j], STORE, )
 WRITER(triad_plain, p[j] + factor * q[j], STORE, )
+WRITER(write_plain, same[j], STORE, )
 #if defined(BYPASS)
 WRITER(copy_bypass, p[j], BYPASS, DRAIN)
 WRITER(triad_bypass, p[j] + factor * q[j], BYPASS, DRAIN)
+WRITER(write_bypass, same[j], BYPASS, DRAIN)
 #endif
 
 /* CHAINS independent vectors, each x = STEP(x) again and again; returns their sum. */

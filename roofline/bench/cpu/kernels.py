@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from roofline.device import VECTOR_FP32, VECTOR_FP64, VECTOR_INT32, Resource
 
 ELEMENT = 4  # B: arrays hold fp32
-ARRAYS = {"read": 1, "copy": 2, "triad": 3}  # arrays of each access mix
+ARRAYS = {"read": 1, "copy": 2, "triad": 3, "update": 1, "write": 1}  # arrays of each access mix
+MOVED = {access: 2 if access == "update" else 1 for access in ARRAYS}  # times: read and written
 SCALE = 1.25  # triad: a = b + SCALE * c
 
 # (addresses of the three arrays, elements in each, passes).  A mix of fewer ignores the others.
 Stream = Callable[[int, int, int, int, int], float]
 
+CACHED, PAST = "cached stores", "non-temporal stores"
 # access -> way of doing it -> name of the kernel
 STREAMS: Mapping[str, Mapping[str, str]] = {
     "read": {"one stream": "read_plain", "four streams": "read_four_streams"},
-    "copy": {"cached stores": "copy_plain", "stores past the caches": "copy_bypass"},
-    "triad": {"cached stores": "triad_plain", "stores past the caches": "triad_bypass"},
+    "copy": {CACHED: "copy_plain", PAST: "copy_bypass"},
+    "triad": {CACHED: "triad_plain", PAST: "triad_bypass"},
+    "update": {CACHED: "update_plain"},
+    "write": {CACHED: "write_plain", PAST: "write_bypass"},
 }
 # resource -> name of the kernel, bytes of a lane, units of work a lane and pass, what a pass does
 CHAINS: Mapping[Resource, tuple[str, int, int, str]] = {

@@ -28,6 +28,9 @@ def text(width: int, chains: int, x86: bool) -> str:
     fence = "llvm.x86.sse.sfence" if x86 else ""
     _stream(module, "read_plain", v, _sum(v, 1), sums=UNROLL)
     _stream(module, "read_four_streams", v, _sum(v, STREAMS), sums=UNROLL, streams=STREAMS)
+    _stream(module, "update_plain", v, _write(v, _update))
+    _stream(module, "write_plain", v, _write(v, _same))
+    _stream(module, "write_bypass", v, _write(v, _same, past=True), fence=fence)
     _stream(module, "copy_plain", v, _write(v, _copy))
     _stream(module, "copy_bypass", v, _write(v, _copy, past=True), fence=fence)
     _stream(module, "triad_plain", v, _write(v, _triad))
@@ -122,6 +125,14 @@ def _copy(b: Any, v: Any, where: Values, at: Any, j: int) -> Any:
 def _triad(b: Any, v: Any, where: Values, at: Any, j: int) -> Any:
     added = _load(b, v, where[1], at, j)
     return _fma(b, _load(b, v, where[2], at, j), SCALE, added)
+
+
+def _update(b: Any, v: Any, where: Values, at: Any, j: int) -> Any:
+    return _fma(b, _load(b, v, where[0], at, j), _FACTOR, SCALE)
+
+
+def _same(b: Any, v: Any, where: Values, _at: Any, j: int) -> Any:
+    return _load(b, v, where[1], _I64(0), j)
 
 
 def _load(b: Any, v: Any, array: Any, element: Any, j: int) -> Any:

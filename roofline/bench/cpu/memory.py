@@ -15,6 +15,8 @@ COUNTED = {
     "read": "4 B an element counted",
     "copy": "8 B an element counted; cached stores make the hardware move 12",
     "triad": "12 B an element counted; cached stores make the hardware move 16",
+    "update": "8 B an element counted, read and written in place: the hardware moves no more",
+    "write": "4 B an element counted; cached stores make the hardware move 8",
 }
 
 
@@ -26,7 +28,7 @@ def bandwidths(
     conditions: Sequence[str],
     tick: Callable[[float], None],
 ) -> Iterator[Found]:
-    """Read, copy and triad ceilings of each level, of all threads of `crew` together.
+    """Ceilings of every access mix at each level, of all threads of `crew` together.
 
     `advertised` are the sizes of all caches these threads use [B].  They only help with names;
     where the system tells none, usual sizes do that.

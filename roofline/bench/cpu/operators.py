@@ -31,6 +31,8 @@ def make() -> Kernels:
             },
             "copy": {"torch copy_": _stream(lambda a, b, c: a.copy_(b))},
             "triad": {"torch.add": _stream(lambda a, b, c: torch.add(b, c, alpha=SCALE, out=a))},
+            "update": {"torch.neg": _stream(lambda a, b, c: torch.neg(a, out=a))},
+            "write": {"torch fill_": _stream(lambda a, b, c: a.fill_(SCALE))},
         },
         grain=512,
         chains={},

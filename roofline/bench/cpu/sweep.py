@@ -8,7 +8,7 @@ from functools import partial
 
 from roofline.bench.cpu.buffer import Buffer, room
 from roofline.bench.cpu.crew import Crew, Load
-from roofline.bench.cpu.kernels import ARRAYS, ELEMENT, Kernels, Stream
+from roofline.bench.cpu.kernels import ARRAYS, ELEMENT, MOVED, Kernels, Stream
 from roofline.bench.plateau import Point
 from roofline.bench.sample import Sample, Samples
 from roofline.provenance import spread
@@ -99,7 +99,7 @@ def _cells(kernels: Kernels, plan: Plan, buffers: Sequence[Buffer]) -> list[_Cel
             for way, stream in ways if size >= _EVERY_WAY else ways[:1]:
                 if elements and (access, way, total) not in cells:
                     where = [b.arrays(access, elements) for b in buffers]
-                    load, warm = _load(stream, where, elements, total, plan)
+                    load, warm = _load(stream, where, elements, total, plan, MOVED[access])
                     load.keeps = buffers
                     cells[access, way, total] = _Cell(access, way, total, load, warm)
     return list(cells.values())
@@ -111,20 +111,27 @@ def _sizes(smallest: int, largest: int, per_octave: int) -> list[int]:
 
 
 def _load(
-    stream: Stream, where: list[tuple[int, int, int]], elements: int, total: int, plan: Plan
+    stream: Stream,
+    where: list[tuple[int, int, int]],
+    elements: int,
+    total: int,
+    plan: Plan,
+    moved: int = 1,
 ) -> tuple[Load, int]:
     """What to time at one size, and how many passes warm it up.
+
+    `total` bytes hold the arrays, and each of them is `moved` once, or twice: read and written.
 
     A set far larger than the caches is walked in slices, each pass going on where the last one
     stopped: a pass over the whole would take too long to be undisturbed.
     """
     count = elements * ELEMENT // _SLICE
     if total < 4 * plan.caches or count < 2:
-        return Load(_whole(stream, where, elements), total, plan.sample_s), 1
-    amount = total / elements * (_SLICE // ELEMENT)
-    load = Load(_sliced(stream, where, count), amount, plan.sample_s)
+        return Load(_whole(stream, where, elements), total * moved, plan.sample_s), 1
+    walked = total / elements * (_SLICE // ELEMENT)
+    load = Load(_sliced(stream, where, count), walked * moved, plan.sample_s)
     # Else the caches would take in what is written and never be seen writing it back.
-    return load, math.ceil(plan.caches / amount)
+    return load, math.ceil(plan.caches / walked)
 
 
 def _whole(

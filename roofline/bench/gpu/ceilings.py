@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from roofline import devices
 from roofline.bench.cpu import Progress, Stopped
-from roofline.bench.gpu import gemm, launch, link, memory, onchip, peers, tensor, vector
+from roofline.bench.gpu import gemm, launch, link, memory, onchip, pace, peers, tensor, vector
 from roofline.bench.gpu.card import (
     Card,
     Driver,
@@ -40,7 +40,7 @@ from roofline.placement import ABOVE
 from roofline.provenance import Basis, Provenance
 
 _QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, cool_s=0.2, search_s=0.01)
-FULL = Effort(count=30, sample_s=1e-3, pause_s=0.1)
+FULL = Effort(count=30, sample_s=1e-3, pause_s=0.05)
 QUICK_PIPES = (TENSOR_FP16, TENSOR_BF16, TENSOR_FP8)
 
 Tick = Callable[[float], None]
@@ -89,8 +89,9 @@ def _all(found: Measured, quick: bool, tell: Progress) -> None:
     tell("compiling kernels", 0.0)
     driver = Driver(found.card)
     made = timer(found.card, driver, _QUICK if quick else FULL)
+    others = driver.others()
     found.notes += ["a quick measurement"] * quick
-    found.notes += filter(None, (driver.others(), driver.why_not, made.no_clock))
+    found.notes += filter(None, (others, driver.why_not, made.no_clock))
     parts = list(_parts(found, recorder(made, driver.settings()), quick))
     total, done = sum(part.weight for part in parts), 0.0
     for part in parts:
@@ -100,8 +101,8 @@ def _all(found: Measured, quick: bool, tell: Progress) -> None:
         except RuntimeError as error:  # of memory that another process took, say: the rest goes on
             found.notes.append(f"{part.what}: {str(error).splitlines()[0]}")
         done += part.weight
-    if (others := driver.others()) and others not in found.notes:
-        found.notes.append(others)
+    if not others and (came := driver.others()):
+        found.notes.append(came)
     tell("done", 1.0)
 
 
@@ -123,10 +124,11 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
     yield _Part("memory", 8, lambda _: memory.dram(made, arrays, quick))
     yield _Part("L2", 5, lambda _: memory.l2(made, arrays, quick, found.sweep))
     yield _Part("L1 and shared memory", 2, lambda _: onchip.levels(made))
-    yield _Part("vector pipes", 5, lambda _: vector.loops(made, quick))
+    yield _Part("vector pipes", 5, lambda _: vector.loops(made))
     yield _Part("matrix pipes", 6, lambda _: tensor.pipes(made, pipes))
     yield _Part("matrix products", 14, lambda _: gemm.gemms(made, products, quick))
     yield _Part("launches", 2, lambda _: launch.launches(made))
+    yield _Part("kernels of PyTorch", 2, lambda _: pace.paces(made, arrays))
     yield _Part("links", 3, lambda _: link.host(made, quick))
     if (others := count()) > 1:
         yield _Part("links between GPUs", 2, lambda _: peers.peers(made, others, quick))

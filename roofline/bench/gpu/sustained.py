@@ -1,18 +1,24 @@
 """What is left after seconds under load, with the state of the card beside it."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from math import ceil
+from typing import Any
 
 from roofline.bench.gpu.card import State
 from roofline.bench.gpu.record import Recorder
-from roofline.bench.gpu.timing import Load, Timer
+from roofline.bench.gpu.timing import Load, Taken, Timer
 from roofline.device import Ceiling, Reach, Resource, Trace, Variant
 
+LIBRARY = Variant(reach=Reach.LIBRARY)
+REGISTER = Variant(reach=Reach.REGISTER)
+COPY = Variant(access="copy")
 SECONDS = 10.0
 ROW_S = 0.25  # between the rows of a trace
 _REST_S = 1.0  # before, so that a trace begins with a card at rest
-_CHUNK_S = 0.04  # of work queued at a time
+# A sample, and what is queued at a time: a card at its power cap hunts about a clock within less.
+_CHUNK_S, _SAMPLES = 0.04, 30
 
 
 def sustained(
@@ -27,9 +33,8 @@ def sustained(
 ) -> tuple[Ceiling, Trace]:
     """The rate of `load` after `seconds` of it, and the trace of that time."""
     variant = Variant(access=burst.access, reach=burst.reach, way=burst.way, sustained=True)
-    rows = _under_load(recorder.timer, load, seconds, tick)
-    taken = recorder.timer.take(load, rest=False)
-    told = (f"after {seconds:g} s of it", *about)
+    taken, rows = _under_load(recorder.timer, load, seconds, tick)
+    told = (f"after {seconds:g} s of it, {1e3 * _CHUNK_S:g} ms a sample", *about)
     return (
         recorder.of(resource, taken, method, told, variant),
         Trace(
@@ -47,29 +52,37 @@ def sustained(
 
 def _under_load(
     timer: Timer, load: Load, seconds: float, tick: Callable[[float], None]
-) -> list[tuple[float, State]]:
-    """Keep the card busy; a row of (seconds since the start, state) now and then."""
+) -> tuple[Taken, list[tuple[float, State]]]:
+    """Keep the card busy; samples of the end, and a row of (seconds, state) now and then."""
     import torch
 
     passes = max(1, ceil(_CHUNK_S * timer.quick_rate(load) / load.amount))
     time.sleep(_REST_S)
-    rows, start, turn, ahead = [(0.0, timer.driver.state())], time.monotonic(), 0, None
-    while (now := time.monotonic() - start) < seconds:
-        if now - rows[-1][0] >= ROW_S:
+    rows, start = [(0.0, timer.driver.state())], time.monotonic()
+    ends: deque[Any] = deque(maxlen=_SAMPLES + 1)
+    late, turn = 0, 0
+    while late <= _SAMPLES:
+        now = time.monotonic() - start
+        if now - rows[-1][0] >= ROW_S and now < seconds:
             rows.append((now, timer.driver.state()))
             tick(now / seconds)
         for _ in range(passes):
             load.run(turn)
             turn += 1
-        event = torch.cuda.Event()
-        event.record()
-        if ahead is not None:
-            ahead.synchronize()  # one chunk runs while the next is queued
-        ahead = event
+        if timer.clock is not None:
+            timer.clock.launch(late)
+        ends.append(torch.cuda.Event(enable_timing=True))
+        ends[-1].record()
+        if len(ends) > 1:
+            ends[-2].synchronize()  # one chunk runs while the next is queued
+        late += now >= seconds
     rows.append((time.monotonic() - start, timer.driver.state()))
-    return rows
-
-
-LIBRARY = Variant(reach=Reach.LIBRARY)
-REGISTER = Variant(reach=Reach.REGISTER)
-COPY = Variant(access="copy")
+    torch.cuda.synchronize()
+    pairs = zip(ends, list(ends)[1:], strict=False)
+    taken = Taken(
+        rates=tuple(load.amount * passes / (a.elapsed_time(b) / 1e3) for a, b in pairs),
+        clocks=timer.clock.read(_SAMPLES + 1)[1:] if timer.clock else (),
+        before=rows[0][1],
+        after=rows[-1][1],
+    )
+    return taken, rows

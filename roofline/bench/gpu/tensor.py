@@ -55,8 +55,9 @@ PIPES: dict[Resource, tuple[str, bool, str]] = {
 }
 HOPPER = 90
 _VARIANT = Variant(reach=Reach.REGISTER)
-_RUN_FLOP = 1.0e12  # of one launch: a millisecond on a fast card
+_RUN_FLOP, _RUN_FLOP_64 = 1.0e12, 1.0e11  # of one launch: a millisecond on a fast card
 _CHECKED_TURNS = 2
+COUNT = 20  # samples: pauses take longer than they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +143,20 @@ def _pipe(recorder: Recorder, card: Card, resource: Resource) -> Found:
             return Absent(resource, _VARIANT, f"{found.instruction} multiplied ones wrongly")
         return recorder.ceiling(
             resource,
-            load(made, found, turns=max(1, round(_RUN_FLOP / (found.work * found.grid)))),
+            load(made, found, turns=max(1, round(_run_flop(found) / (found.work * found.grid)))),
             f"CUDA C++ loop of {found.instruction}, operands stay on the multiprocessor, "
             f"{made.made_by}",
             (f"{name.split('-')[0]} products, {accumulator} accumulate, random operands",),
             _VARIANT,
+            count=COUNT,
             cool=True,
         )
     except (Missing, RuntimeError) as error:
         return Absent(resource, _VARIANT, str(error))
+
+
+def _run_flop(found: Loop) -> float:
+    return _RUN_FLOP_64 if found.dtype == "float64" else _RUN_FLOP
 
 
 def load(made: Module, found: Loop, turns: int) -> Load:

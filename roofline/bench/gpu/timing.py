@@ -140,9 +140,9 @@ class Timer:
             after=self.driver.state(),
         )
 
-    def quick_rate(self, load: Load, count: int = 3) -> float:
+    def quick_rate(self, load: Load, count: int = 3, *, cool: bool = False) -> float:
         """The best rate of a few short samples after a short pause, to choose among ways by."""
-        time.sleep(self.effort.search_s)
+        time.sleep(self.effort.cool_s if cool else self.effort.search_s)
         once_s = self._once(load)
         passes = max(1, ceil(0.3e-3 / once_s))
         seconds = self._queue(load, count, passes, passes, probe=False)

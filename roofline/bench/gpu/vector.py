@@ -44,16 +44,16 @@ LOOPS = (
     Loop(SFU, "float32", "exp", 1, "x = exp(-x)", "exp"),
     Loop(SFU, "float32", "rsqrt", 1, "x = rsqrt(x)", "rsqrt"),
 )
-# (elements of a program, warps, programs a multiprocessor): 16, 8 and 8 chains on each of 32 lanes
-WAYS = ((2048, 4, 8), (1024, 4, 8), (2048, 8, 8))
+# (elements of a program, warps, programs a multiprocessor): 16 and 8 chains on each of 32 lanes
+WAYS = ((2048, 4, 8), (1024, 4, 8))
 UNROLL, ROUNDS = 32, 512
 
 
-def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
+def loops(recorder: Recorder) -> Iterator[Found]:
     """Register ceilings of every loop, each the best of a few shapes."""
     units, lanes = recorder.timer.card.units, recorder.timer.card.lanes
     for loop in LOOPS:
-        ways = [(way, load(loop, units, *way)) for way in (WAYS[:2] if quick else WAYS)]
+        ways = [(way, load(loop, units, *way)) for way in WAYS]
         (block, warps, programs), best = recorder.timer.best(ways)
         yield recorder.ceiling(
             loop.resource,
