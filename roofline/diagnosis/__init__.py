@@ -7,19 +7,24 @@ doubt it silences the advice on the whole program too.
 from collections.abc import Callable, Iterator
 
 from roofline.diagnosis.above import above_the_roof
+from roofline.diagnosis.alignment import unaligned
 from roofline.diagnosis.clocks import other_clock
 from roofline.diagnosis.compute import far_below, padding
 from roofline.diagnosis.counted import below_compulsory, inverted_levels
 from roofline.diagnosis.host import recompiled, uploads, waits
 from roofline.diagnosis.kernels import from_counters
+from roofline.diagnosis.links import exposed, link_roof
 from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
+from roofline.diagnosis.narrow import ridge_moved, unpacking
+from roofline.diagnosis.on_pipe import on_pipe
 from roofline.diagnosis.overhead import launch_bound, overhead_bound
 from roofline.diagnosis.picked import irregular
-from roofline.diagnosis.precision import tf32_unused
+from roofline.diagnosis.precision import accumulate_in_16, tf32_unused
 from roofline.diagnosis.recording import before_the_window, cold_caches, graph_launches
 from roofline.diagnosis.resident import from_cache
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sanity import incomplete_ledger
+from roofline.diagnosis.sizes import flat
 from roofline.diagnosis.traffic import copies, excess_traffic
 from roofline.program import Program
 
@@ -41,9 +46,16 @@ ADVICE: tuple[Rule, ...] = (
     waits,
     uploads,
     recompiled,
+    flat,
+    exposed,
+    link_roof,
     tf32_unused,
+    accumulate_in_16,
     far_below,
     padding,
+    unaligned,
+    unpacking,
+    ridge_moved,
     fresh_memory,
     excess_traffic,
     copies,
@@ -51,9 +63,17 @@ ADVICE: tuple[Rule, ...] = (
     from_counters,
     from_cache,
     at_the_roof,
+    on_pipe,
 )
 # Advice about the whole that rests on times alone: doubts about ledgers leave it standing.
-FROM_TIMES: tuple[Rule, ...] = (overhead_bound, launch_bound, waits, uploads, recompiled)
+FROM_TIMES: tuple[Rule, ...] = (
+    overhead_bound,
+    launch_bound,
+    waits,
+    uploads,
+    recompiled,
+    exposed,
+)
 # While starting kernels takes longer than running them, faster kernels are not felt.
 FELT_FIRST = ("RF305",)
 IN_DOUBT = 0.2  # of busy time

@@ -7,6 +7,7 @@ from roofline.diagnosis.picked import picks
 from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.traffic import reread_s
+from roofline.ops.matmul_executed import whole_tiles
 from roofline.program import Item, Program
 from roofline.units import number_of, show, show_share
 
@@ -69,7 +70,10 @@ def padding(program: Program) -> Iterator[Finding]:
             "the tiles are mostly padding"
         ),
         evidence=(
-            *(f"{item.name} ({item.shapes}): {ratio:.1f} times" for ratio, item in wasteful[:4]),
+            *(
+                f"{item.name} ({item.shapes}): {ratio:.1f} times{_filled(item, program)}"
+                for ratio, item in wasteful[:4]
+            ),
             f"{show(spent_s, 's')} a step; {len(bound)} of them bound by a pipe",
         ),
         next_step=(
@@ -82,6 +86,16 @@ def padding(program: Program) -> Iterator[Finding]:
         then_s=down_to(spent_s - saves_s, spent_s),
         wrong_if="a product with full tiles takes longer",
     )
+
+
+def _filled(item: Item, program: Program) -> str:
+    """The nearest sizes that fill the tiles, and what they cost."""
+    call = program.calls.get(item.signatures[0])
+    sizes = None if call is None else whole_tiles(call)
+    if sizes is None:
+        return ""
+    (m, n, k), (rows, cols, inner) = sizes
+    return f"; {m} x {n} x {k} runs as {rows} x {cols} x {inner}, which costs nothing more"
 
 
 def _padded(item: Item) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from roofline.device import NETWORK, NVLINK
 from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
@@ -11,6 +12,7 @@ from roofline.work import Count
 
 WORTH = 0.02  # assumed: a chain that could save less of a step is not worth a line
 PASSES = 1.25  # assumed: fewer passes than this over the least are not excess
+MIXED = 0.95  # share of the highest ceiling, below which the mix is worth a word
 PAGE = 4096  # B, the unit in which the kernel hands out fresh memory
 _FUSE = (
     "fuse them: torch.compile this function, or call a fused operator "
@@ -113,6 +115,8 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
             continue
         if not bound.demanded.is_boundary or fraction < NEAR or not visible(program, item):
             continue
+        if bound.demanded in (NVLINK, NETWORK):
+            continue  # RF502 speaks of links
         if item.placement.count is not Count.ALGORITHMIC:
             continue  # bytes that a counter saw may be more than the work needs
         yield Finding(
@@ -127,10 +131,22 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
                 f"{show((item.measured_s or 0) / item.calls, 's')}",
                 f"{bound.demanded.name} ceiling {show(bound.ceiling.rate, 'B/s')}, "
                 f"{bound.ceiling.provenance.basis}, {bound.ceiling.variant}",
+                *_mix(item, program),
             ),
             next_step="stop here, or change the algorithm or the data type",
             saves_s=0.0,
             wrong_if="a version that moves the same bytes runs clearly faster",
+        )
+
+
+def _mix(item: Item, program: Program) -> Iterator[str]:
+    """What its mix of reads and writes costs against the best mix of that boundary."""
+    bound = item.placement.bounds[0]
+    highest = program.roof.highest(bound.demanded)
+    if highest and bound.ceiling.rate < MIXED * highest:
+        yield (
+            f"its mix of reads and writes has a ceiling of its own: {show(highest, 'B/s')} are "
+            "reached with another mix"
         )
 
 

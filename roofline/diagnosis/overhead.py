@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from roofline.device import LAUNCH
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.starts import ways_out
 from roofline.program import Program
 from roofline.units import number_of, show
 
@@ -50,6 +51,7 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
             f"{show(step_s / whole.calls, 's')} a call; starting one takes {floor} at its ceiling",
             _work(program),
             *_kernels(program),
+            *ways_out(program, step_s),
         ),
         next_step=(
             "fewer, larger calls: a bigger batch, fused or foreach operators, torch.compile, "
@@ -78,7 +80,11 @@ def launch_bound(program: Program) -> Iterator[Finding]:
             f"launch-bound: starting {number_of(round(started), 'kernel')} one by one takes "
             f"{show(started * launch_s, 's')}, running them {show(whole.busy_s, 's')}"
         ),
-        evidence=(f"starting one takes {show(launch_s, 's')} at its ceiling", *_kernels(program)),
+        evidence=(
+            f"starting one takes {show(launch_s, 's')} at its ceiling",
+            *_kernels(program),
+            *ways_out(program, started * launch_s),
+        ),
         next_step=(
             "capture them in a graph, fuse them, or give each more work (a bigger batch); "
             "making one kernel faster gains nothing until then"

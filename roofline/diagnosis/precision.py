@@ -1,12 +1,23 @@
-"""RF203: matrix products in fp32 on the cores although the device has a tf32 pipe."""
+"""Matrix products on a slower pipe than the device has for them.  RF203 and RF205.
+
+fp32 on the cores beside an idle tf32 pipe, and fp16 with sums kept in fp32 on a device whose tensor
+cores are faster when they keep them in fp16.
+"""
 
 from collections.abc import Iterator
 
-from roofline.device import TENSOR_TF32, VECTOR_FP32, Resource
+from roofline.device import (
+    TENSOR_FP16,
+    TENSOR_FP16_ACC16,
+    TENSOR_TF32,
+    VECTOR_FP32,
+    Ceiling,
+    Resource,
+)
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
 from roofline.program import Item, Program
-from roofline.units import show
+from roofline.units import number_of, show
 
 WORTH = 0.05  # share of a step that such products must take
 GAIN = 1.5  # assumed: a predicted gain below this is not worth the precision
@@ -25,12 +36,10 @@ def tf32_unused(program: Program) -> Iterator[Finding]:
     busy_s, steps = program.whole.busy_s, program.conditions.steps
     if tf32 is None or cores is None or tf32.resource != TENSOR_TF32 or not busy_s:
         return
-    items = [i for i in program.by("call") if _on_cores(i) and (i.roof_fraction or 0) <= ABOVE]
+    items = _products_on(program, VECTOR_FP32)
     now_s = sum(i.measured_s or 0.0 for i in items) / steps
     then_s = sum(_least_s(i, {VECTOR_FP32: tf32.rate}) for i in items) / steps
-    spread = tf32.provenance.spread
-    fastest = (spread.high if spread else None) or tf32.rate
-    least_s = sum(_least_s(i, {VECTOR_FP32: fastest}) for i in items) / steps
+    least_s = sum(_least_s(i, {VECTOR_FP32: _fastest(tf32)}) for i in items) / steps
     if now_s < WORTH * busy_s or not then_s or now_s < GAIN * then_s:
         return
     yield Finding(
@@ -62,14 +71,61 @@ def tf32_unused(program: Program) -> Iterator[Finding]:
     )
 
 
-def _on_cores(item: Item) -> bool:
-    binding = item.binding
-    return (
-        item.name in PRODUCTS
-        and binding is not None
-        and binding.demanded == VECTOR_FP32
-        and item.measured_s is not None
+def accumulate_in_16(program: Program) -> Iterator[Finding]:
+    """RF205: what the fp16 matrix products would take with their sums kept in fp16."""
+    narrow, wide = program.roof.ceiling(TENSOR_FP16_ACC16), program.roof.ceiling(TENSOR_FP16)
+    busy_s, steps = program.whole.busy_s, program.conditions.steps
+    if narrow is None or wide is None or narrow.resource != TENSOR_FP16_ACC16 or not busy_s:
+        return
+    items = _products_on(program, TENSOR_FP16)
+    now_s = sum(i.measured_s or 0.0 for i in items) / steps
+    then_s = sum(_least_s(i, {TENSOR_FP16: narrow.rate}) for i in items) / steps
+    least_s = sum(_least_s(i, {TENSOR_FP16: _fastest(narrow)}) for i in items) / steps
+    bound_s = sum(i.roof_s or 0.0 for i in items) / steps
+    if now_s < WORTH * busy_s or not then_s or bound_s < GAIN * then_s:
+        return
+    yield Finding(
+        code="RF205",
+        item="",
+        claim=(
+            f"{number_of(len(items), 'fp16 matrix product')} keep their sums in fp32: on this "
+            f"device fp16 sums are {narrow.rate / wide.rate:.1f} times as fast"
+        ),
+        evidence=(
+            f"fp32 sums {show(wide.rate, 'flop/s')}, fp16 sums {show(narrow.rate, 'flop/s')} "
+            f"({narrow.provenance.basis})",
+            f"with fp16 sums they need {show(then_s, 's')} a step, today {show(now_s, 's')}",
+        ),
+        next_step=(
+            "where sums stay small (normalised inputs, short inner sizes): "
+            "torch.backends.cuda.matmul.allow_fp16_accumulation = True; fp16 has 10 bits of "
+            "mantissa and ends at 65504"
+        ),
+        items=tuple(dict.fromkeys(i.name for i in items)),
+        saves_s=max(now_s - then_s, 0.0),
+        now_s=now_s,
+        then_s=(least_s, max(now_s, least_s)),
+        wrong_if="with fp16 sums the products take as long, or results overflow",
     )
+
+
+def _products_on(program: Program, pipe: Resource) -> list[Item]:
+    """Timed matrix products that `pipe` binds, and that are not above its roof."""
+    return [
+        item
+        for item in program.by("call")
+        if item.name in PRODUCTS
+        and item.binding is not None
+        and item.binding.demanded == pipe
+        and item.measured_s is not None
+        and (item.roof_fraction or 0.0) <= ABOVE
+    ]
+
+
+def _fastest(ceiling: Ceiling) -> float:
+    """The upper end of a ceiling's interval."""
+    spread = ceiling.provenance.spread
+    return (spread.high if spread else None) or ceiling.rate
 
 
 def _least_s(item: Item, other: dict[Resource, float]) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from roofline.device import DRAM, PCIE
 from roofline.diagnosis.memory import visible
+from roofline.diagnosis.narrow import unpacked
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import number_of, show
@@ -72,7 +73,12 @@ def reread_s(item: Item) -> float | None:
 def copies(program: Program) -> Iterator[Finding]:
     """RF105: a visible share of the time goes into copies, of layout or of type."""
     busy_s, steps = program.whole.busy_s, program.conditions.steps
-    found = [i for i in program.by("call") if i.name in COPIES and i.measured_s and not _linked(i)]
+    apart = unpacked(program)  # RF207 speaks of them
+    found = [
+        item
+        for item in program.by("call")
+        if item.name in COPIES and item.measured_s and not _linked(item) and item not in apart
+    ]
     spent_s = sum(item.measured_s or 0.0 for item in found) / steps
     if not busy_s or spent_s < COPIED * busy_s:
         return

@@ -39,6 +39,21 @@ def padded(call: Call) -> Ledger | None:
     return _padded(pipe, batch, m, n, packed * k, int(32 * packed / size(a.dtype)))
 
 
+def whole_tiles(call: Call) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+    """M, N and K of a product on tensor cores, and the same filled up to whole tiles."""
+    if call.op not in OPERANDS or padded(call) is None:
+        return None
+    at_a, at_b, transposed = OPERANDS[call.op]
+    a, b = arguments.tensor(call, at_a), arguments.tensor(call, at_b)
+    sizes = _sizes(a, b, transposed)
+    if sizes is None:
+        return None
+    _, m, n, k = sizes
+    tall, wide = (_up(m, 16), _up(n, 8)), (_up(m, 8), _up(n, 16))
+    rows, cols = min(tall, wide, key=lambda pair: pair[0] * pair[1])
+    return (m, n, k), (rows, cols, _up(k, int(32 / size(a.dtype))))
+
+
 def _sizes(a: Tensor, b: Tensor, transposed: bool) -> tuple[int, int, int, int] | None:
     """Batch, M, N and K.  A batch that shares B is one tall product."""
     if len(a.shape) < 2 or len(b.shape) < 2:

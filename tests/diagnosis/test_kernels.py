@@ -87,6 +87,18 @@ FIRES = [
     ("RF408",
      {"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 90.0},
      {"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 40.0}),
+    ("RF412",
+     {"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed": 90.0,
+      "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum": 2e9,
+      "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum": 2e9,
+      "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 1e8},  # 0.2 of 4.2 Gflop
+     {"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed": 90.0,
+      "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum": 2e9,
+      "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum": 1e9,
+      "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 1e9}),  # 2 of 5 Gflop
+    ("RF413",
+     {"lts__t_sectors.max": 3e6, "lts__t_sectors.avg": 1e6},
+     {"lts__t_sectors.max": 1.2e6, "lts__t_sectors.avg": 1e6}),
     ("RF409", NARROW, NARROW | {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 16000.0}),
 ]  # fmt: skip
 
@@ -111,6 +123,36 @@ def test_stride_costs_what_the_unused_bytes_cost():
 
     assert "uses 4 of every 32 B" in finding.claim
     assert finding.then_s == (pytest.approx(0.15e-3), pytest.approx(1e-3))
+
+
+def test_what_is_not_fused_could_take_half():
+    """0.2 of 4.2 Gflop are fused: (1 + 0.048) / 2 of 1 ms would be left."""
+    sick = {row[0]: row[1] for row in FIRES}["RF412"]
+    finding = found(sick)["RF412"]
+
+    assert "5% of its flop are in one" in finding.claim
+    assert finding.saves_s == pytest.approx((1 - (1 + 0.2 / 4.2) / 2) * 1e-3)
+
+
+def test_a_camped_slice_could_be_three_times_as_fast():
+    finding = found({"lts__t_sectors.max": 3e6, "lts__t_sectors.avg": 1e6})["RF413"]
+
+    assert "its fullest l2 slice moves 3.0 times the mean" in finding.claim
+    assert finding.then_s == (pytest.approx(1e-3 / 3), pytest.approx(1e-3))
+
+
+def test_conversions_are_told_from_special_functions():
+    """24 of 32 threads of each instruction of that unit convert."""
+    converts = {
+        "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 90.0,
+        "sm__inst_executed_pipe_xu.sum": 1e6,
+        "smsp__sass_thread_inst_executed_op_conversion_pred_on.sum": 24e6,
+    }
+    sick = found(converts)["RF408"]
+    assert "is bound by conversions between types" in sick.claim
+    assert sick.evidence[1] == "75% of that unit's work converts between types"
+    other = found(converts | {"smsp__sass_thread_inst_executed_op_conversion_pred_on.sum": 1e6})
+    assert "is bound by special functions" in other["RF408"].claim
 
 
 def test_the_limiter_is_named():

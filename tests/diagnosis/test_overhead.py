@@ -76,6 +76,8 @@ def test_a_device_waits_for_kernels_and_the_gaps_alone_are_overhead():
     assert "0 of 10 kernels a step are over before the next can be started" in finding.evidence[3]
     # 10 starts at 2 million a second
     assert finding.evidence[4] == "from a captured graph all of them start in 5.00 us"
+    # relu after relu without storages: each might read the last one's result
+    assert finding.evidence[5] == "in a captured graph: 300 us -> 100 us at best"
 
 
 def test_kernels_that_follow_each_other_are_not_bound_by_overhead():
@@ -97,6 +99,8 @@ def test_short_kernels_without_a_step_are_launch_bound():
 
     assert "starting 10 kernels one by one takes 50.0 us, running them 20.0 us" in finding.claim
     assert finding.saves_s == pytest.approx(30e-6)
+    assert "in a captured graph: 50.0 us -> 20.0 us at best" in finding.evidence
+    assert finding.evidence[-1].startswith("with a bigger batch: up to 2.5 times the samples")
 
 
 def test_longer_kernels_or_a_captured_graph_are_not():

@@ -13,13 +13,21 @@ from roofline.diagnosis import diagnose
 from roofline.diagnosis.prediction import added, at_roof_s, down_to
 from roofline.program import read
 from roofline.provenance import spread
-from tests.diagnosis import test_kernels, test_operator_kernels, test_overhead, test_traffic
+from tests.diagnosis import (
+    test_kernels,
+    test_links,
+    test_operator_kernels,
+    test_overhead,
+    test_pipes,
+    test_sizes,
+    test_traffic,
+)
 from tests.diagnosis.test_findings import MM, RELU, layer_norm
 from tests.runs import MEASURED, Script, call, device, tensor
 
 ROOT = Path(__file__).parents[2]
 # Advice whose worth the model cannot know; its page says why.
-NOT_PREDICTED = ("RF102", "RF107", "RF306", "RF410")
+NOT_PREDICTED = ("RF102", "RF107", "RF204", "RF206", "RF306", "RF410")
 
 
 def of(script, code, on=None):
@@ -104,11 +112,23 @@ FIRES = {
     "RF201": lambda: of(Script().add(MM, 100_000), "RF201"),
     "RF202": padded,
     "RF203": tf32,
+    "RF205": lambda: test_pipes.found(
+        Script().add(test_pipes.HALF, 3_000), test_pipes.card(fp16=50e12, acc16=100e12)
+    )["RF205"],
+    "RF207": lambda: test_pipes.found(Script().add(test_pipes.NARROW, 60), test_pipes.card())[
+        "RF207"
+    ],
+    "RF208": lambda: test_pipes.found(
+        Script().add(test_pipes.product(1024, 50257, 768), 1_600), test_pipes.card(bf16=100e12)
+    )["RF208"],
     "RF301": many_starts,
     "RF302": lambda: of(Script().add(RELU, 900).idle(10_000), "RF302"),
     "RF303": waits,
     "RF304": uploads,
     "RF305": lambda: test_overhead.Stream().kernels(10, 2, 2).findings()["RF305"],
+    "RF307": lambda: test_sizes.relus((1_000, 50), (16_000, 55))["RF307"],
+    "RF501": lambda: test_links.found(test_links.step(80, 20))["RF501"],
+    "RF502": lambda: test_links.found(test_links.step(60, 35))["RF502"],
     **{row[0]: kernel(row[0]) for row in test_kernels.FIRES},
     "RF406": banks,
     "RF411": lambda: test_operator_kernels.found(test_operator_kernels.joined({}))["RF411"],

@@ -214,7 +214,7 @@ def test_training_uses_a_sixth_of_the_tensor_pipes():
 
 
 def test_a_recording_needs_few_findings():
-    """Five are shown at first; a training step has one cause more."""
-    for name, most in (("ln_hand", 5), ("decode_1", 5), ("train_eager", 6)):
+    """Five are shown at first; a training step has one cause more, and products to leave alone."""
+    for name, most in (("ln_hand", 5), ("decode_1", 5), ("train_eager", 7)):
         assert len(diagnose(program(f"{name}.json.gz"))) <= most
         assert len(diagnose(program(f"{name}.raw.csv.gz"))) <= most

@@ -10,10 +10,15 @@ from dataclasses import replace
 
 from roofline.diagnosis.kernels.evidence import readings_of
 from roofline.diagnosis.kernels.launch_facts import brief, reader
-from roofline.diagnosis.kernels.memory import bank_conflicts, narrow_requests, uncoalesced
+from roofline.diagnosis.kernels.memory import (
+    bank_conflicts,
+    narrow_requests,
+    partitions,
+    uncoalesced,
+)
 from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
 from roofline.diagnosis.kernels.own_view import busy_part
-from roofline.diagnosis.kernels.pipes import special_functions, wrong_pipe
+from roofline.diagnosis.kernels.pipes import no_fma, special_functions, wrong_pipe
 from roofline.diagnosis.kernels.stalls import nothing_busy
 from roofline.diagnosis.kernels.tiles import empty_tiles
 from roofline.diagnosis.prediction import added
@@ -25,12 +30,12 @@ from roofline.units import number_of
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
     uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, wrong_pipe,
-    special_functions, busy_part, narrow_requests, empty_tiles,
+    special_functions, busy_part, narrow_requests, empty_tiles, no_fma, partitions,
 )  # fmt: skip
 
 
 def from_counters(program: Program) -> Iterator[Finding]:
-    """RF202, RF401 to RF411: kernels that take a visible share of the time, one finding a cause."""
+    """RF202, RF401 to RF413: kernels that take a visible share of the time, one finding a cause."""
     causes: dict[str, list[Finding]] = {}
     for finding in _each(program):
         causes.setdefault(finding.code, []).append(finding)

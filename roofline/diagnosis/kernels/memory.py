@@ -27,6 +27,7 @@ WIDE = 16  # 32 threads with 16 B each
 OCCUPIED = 70.0  # % of the warps, from which more of them is no way
 FELT = 0.3  # share of the DRAM roof from which memory is what a kernel is about
 CONFLICTS = 0.6  # useful share of the bytes that shared memory moved
+UNEVEN = 1.5  # assumed: fullest over mean, from which a part of memory is camped on
 WAYS: tuple[Access, ...] = ("read", "write")
 
 
@@ -109,6 +110,31 @@ def _of_memory(item: Item) -> bool:
     fraction = item.roof_fraction
     at_dram = item.binding is not None and item.binding.demanded == DRAM
     return at_dram and fraction is not None and fraction >= FELT
+
+
+def partitions(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF413: a few slices or channels of memory serve most of the requests."""
+    loads = {"l2 slice": fact("l2_slice_load"), "dram channel": fact("dram_channel_load")}
+    uneven = {name: load for name, load in loads.items() if load and load >= UNEVEN}
+    if not uneven or near_roof(item, program) or too_short(item, program):
+        return
+    if item.binding is None or not item.binding.demanded.is_boundary:
+        return
+    name, load = max(uneven.items(), key=lambda pair: pair[1])
+    yield kernel_finding(
+        "RF413",
+        item,
+        f"{brief(item.name)} camps on a part of memory: its fullest {name} moves {load:.1f} times "
+        "the mean",
+        (
+            *(f"fullest {each}: {value:.2f} times the mean" for each, value in uneven.items()),
+            fraction_text(item),
+        ),
+        "spread the addresses: pad the leading size so that rows are no power of two apart, or "
+        "let blocks begin at different places",
+        "with padded rows it is no faster",
+        then=1 / load,
+    )
 
 
 def bank_conflicts(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from roofline.device import TENSOR_TF32, VECTOR_FP32
+from roofline.device import TENSOR_TF32, VECTOR_FP32, VECTOR_FP64
 from roofline.diagnosis.kernels.launch_facts import (
     BUSY,
     Facts,
@@ -14,6 +14,10 @@ from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
 
+WARP = 32
+MOSTLY = 0.5  # of the special unit's work, from which conversions are what it does
+FUSED = 0.2  # assumed: share of flop in multiply-adds, below which there are none to speak of
+CORES = (VECTOR_FP32, VECTOR_FP64)
 TILE = 4096.0  # B of shared memory a block, less than any tile of a matrix product takes
 
 
@@ -47,12 +51,49 @@ def special_functions(item: Item, fact: Facts, program: Program) -> Iterator[Fin
     busy = fact("xu_pipe")
     if busy is None or busy < BUSY:
         return
+    converts = (fact("conversions_per_xu") or 0.0) / WARP
+    what = "conversions between types" if converts >= MOSTLY else "special functions"
     yield kernel_finding(
         "RF408",
         item,
-        f"{brief(item.name)} is bound by special functions: their unit is {busy:.0f} % busy",
-        (f"{fact('fma_pipe') or 0:.0f} % of the fp32 pipe", fraction_text(item)),
-        "fewer exp, log, division or conversions an element: reuse them, or use polynomials on the "
-        "fp32 pipe",
-        "with half the special functions it is no faster",
+        f"{brief(item.name)} is bound by {what}: their unit is {busy:.0f} % busy",
+        (
+            f"{fact('fma_pipe') or 0:.0f} % of the fp32 pipe",
+            f"{converts:.0%} of that unit's work converts between types" if converts else "",
+            fraction_text(item),
+        ),
+        "convert once and keep the result, two numbers an instruction (cvt.rn.f16x2), or compute "
+        "in the type that is stored"
+        if converts >= MOSTLY
+        else "fewer exp, log, division or conversions an element: reuse them, or use polynomials "
+        "on the fp32 pipe",
+        f"with half the {what} it is no faster",
+    )
+
+
+def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
+    """RF412: adds and multiplies apart, on a pipe whose peak is that of both in one."""
+    del program
+    executed = item.placement.work.executed
+    lines = [e for e in executed.entries if e.resource in CORES] if executed else []
+    flop = sum(e.amount for e in lines)
+    fused = sum(e.amount for e in lines if "fma_pred" in e.why)
+    busy = max(fact("fma_pipe") or 0.0, fact("fp64_pipe") or 0.0)
+    if not flop or fused >= FUSED * flop or busy < BUSY:
+        return
+    # Each pair of them would be one instruction.
+    yield kernel_finding(
+        "RF412",
+        item,
+        f"{brief(item.name)} fills its pipe without fused multiply-adds: {fused / flop:.0%} of "
+        "its flop are in one",
+        (
+            f"{show(flop / item.calls, 'flop')} a launch, {show(fused / item.calls, 'flop')} of "
+            f"them fused; the pipe is {busy:.0f} % busy",
+            "an add or a multiply alone takes as long as both in one: half of the peak is left",
+            fraction_text(item),
+        ),
+        "let the compiler contract a * b + c (no -fmad=false, no __fmul_rn), or write fma(a, b, c)",
+        "its adds and multiplies do not belong together, or contracted it is no faster",
+        then=(1 + fused / flop) / 2,
     )

@@ -1,0 +1,104 @@
+"""Communication: in the way of computation, and over its link."""
+
+from dataclasses import replace
+
+import pytest
+
+from roofline.call import Call
+from roofline.device import DRAM, NVLINK, Ceiling, Device
+from roofline.diagnosis import diagnose
+from roofline.program import read
+from roofline.runfile import Event, Run, Signature, Step, table
+from tests.roofs import STATED
+from tests.runs import RECORDER, call, tensor
+
+CARD = Device(
+    id="card", name="Card", kind="gpu",
+    ceilings=tuple(
+        Ceiling(resource=r, rate=rate, provenance=STATED)
+        for r, rate in ((DRAM, 1e12), (NVLINK, 400e9))
+    ),
+)  # fmt: skip
+X = tensor(1000, 1000)
+RELU = Signature(name="aten::relu", call=call("aten::relu", X, out=X))
+# all_gather of 8 parts of 1 MB: 7 MB are sent by each rank, 17.5 us at 400 GB/s
+GATHER = Signature(
+    name="c10d::_allgather_base_",
+    call=Call("c10d::_allgather_base_", (tensor(2_000_000), tensor(250_000)), (), "cuda"),
+)
+
+
+def step(gather_at, gather_us, cause=GATHER, name="ncclDevKernel_AllGather_RING_LL", on=CARD):
+    """relu from 0 to 80 us on one stream, the gather on another, in a step of 100 us."""
+    signatures = (RELU, Signature(name="relu_kernel"), cause, Signature(name=name))
+    rows = ((0, "op", 0, 5, None, None), (1, "kernel", 0, 80, 0, 7),
+            (2, "op", 5, 5, None, None), (3, "kernel", gather_at, gather_us, 2, 9))  # fmt: skip
+    events = [
+        Event(signature=at, kind=kind, step=0, start_ns=round(start * 1000),
+              duration_ns=round(us * 1000), parent=parent, stream=stream)
+        for at, kind, start, us, parent, stream in rows
+    ]  # fmt: skip
+    return read(
+        Run(recorder=RECORDER, device=on, signatures=signatures,
+            steps=(Step(start_ns=0, duration_ns=100_000),), gaps=(), events=table(events))
+    )  # fmt: skip
+
+
+def found(program):
+    return {f.code: f for f in diagnose(program)}
+
+
+def test_communication_after_computation_is_exposed():
+    """80 to 100 us: all of its 20 us, a fifth of the step."""
+    program = step(80, 20)
+    finding = found(program)["RF501"]
+
+    assert program.overlap.streams == 2
+    assert "communication is exposed: 20.0 us a step, 20% of it" in finding.claim
+    assert finding.evidence[0].endswith("0% of that beside other kernels")
+    assert finding.evidence[1] == "its bytes need 17.5 us a step at the ceiling of the link"
+    assert finding.then_s == (pytest.approx(80e-6), pytest.approx(100e-6))
+
+
+def test_communication_behind_computation_is_hidden():
+    """60 to 80 us, while relu runs; and 65 to 83 us, of which 3 stand out."""
+    program = step(60, 20)
+
+    assert program.overlap.beside_s == pytest.approx(20e-6)
+    assert "RF501" not in found(program)
+    assert "RF501" not in found(step(65, 18))
+
+
+def test_communication_is_known_by_its_operator_or_by_its_library():
+    """One trace has the operator and a kernel of any name, another only NCCL's kernel."""
+    other = Signature(name="my::send")
+
+    assert step(80, 20, name="copy_kernel").overlap.communication_s == pytest.approx(20e-6)
+    assert step(80, 20, cause=other).overlap.communication_s == pytest.approx(20e-6)
+    assert step(80, 20, cause=other, name="copy_kernel").overlap.communication_s == 0.0
+
+
+def test_a_collective_below_its_link():
+    """7 MB in 35 us: 200 of 400 GB/s."""
+    finding = found(step(60, 35))["RF502"]
+
+    assert "reaches 50% of the nvlink roof" in finding.claim
+    assert finding.saves_s == pytest.approx(17.5e-6)
+    assert finding.then_s == (pytest.approx(17.5e-6), pytest.approx(35e-6))
+    assert any("ring algorithm" in line for line in finding.evidence)
+
+
+def test_a_full_link_is_told_to_send_less():
+    """7 MB in 18 us: 97 %."""
+    codes = found(step(60, 18))
+
+    assert "fills its link: 97% of the nvlink roof" in codes["RF502"].claim
+    assert codes["RF502"].saves_s == 0.0
+    assert "RF102" not in codes  # one cause, one finding
+
+
+def test_without_a_ceiling_of_the_link_nothing_is_said_of_it():
+    bare = replace(CARD, ceilings=CARD.ceilings[:1])
+
+    assert "RF502" not in found(step(60, 35, on=bare))
+    assert "RF501" in found(step(80, 20, on=bare))
