@@ -11,7 +11,7 @@ steps       where one repetition ends, and which repetitions are warm-up
 waiting     how long other programs held the processors
 compiled    code that torch.compile made: timed without a mode
 graph       what a compiled graph needs
-kernels     what ran on a CUDA device, and who launched it
+kernels     what ran on a CUDA device, and who launched it (launched: how)
 sampling    what it moved: hardware counters, sampled while it ran
 clock       another clock's time as the recorder's
 threads     work that the mode cannot see: counted, and named as a gap

@@ -6,7 +6,7 @@ launched it.  The profiler starts with the first call that has to do with a CUDA
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, Columns
+from roofline.capture.launched import configuration
 from roofline.capture.sampling.sampler import Sampler
 from roofline.runfile import Gap
 
@@ -31,6 +32,7 @@ class Kernel:
     stream: int
     launched: int | None  # when the host asked for it; None is not recorded
     device: int = 0  # among the CUDA devices of the process
+    configuration: dict[str, float] = field(default_factory=dict)  # grid, block, registers, ...
 
 
 class Kernels:
@@ -93,6 +95,7 @@ def read(events: Iterable[Any], clock: Clock) -> tuple[Kernel, ...]:
             stream=e.device_resource_id(),
             launched=launches.get(e.correlation_id()),
             device=e.device_index(),
+            configuration=configuration(e.metadata_json()),
         )
         for e in events
         if e.device_type() == torch.autograd.DeviceType.CUDA and not e.is_user_annotation()

@@ -204,7 +204,12 @@ class Recording:
             self._kernels.kernels, of_kernel.tolist(), division.steps, self._kernels.sampler
         )
         first = len(self._columns) - len(of_kernel)
-        self._columns.counters = {first + at: each for at, each in enumerate(counted.kernels)}
+        self._columns.counters = {
+            first + at: kernel.configuration | sampled
+            for at, (kernel, sampled) in enumerate(
+                zip(self._kernels.kernels, counted.kernels, strict=True)
+            )
+        }
         return Run(
             recorder=replace(
                 self._recorder(division.how, disturbed(division.steps)), counters=counted.how

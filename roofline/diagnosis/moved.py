@@ -14,6 +14,7 @@ from roofline.diagnosis.timeline import timeline
 from roofline.errors import BadInput
 from roofline.program import Item, Program, read
 from roofline.program.columns import measured_steps
+from roofline.program.item import line
 from roofline.provenance import Spread, spread
 from roofline.runfile import Run
 from roofline.units import show, show_share
@@ -21,7 +22,8 @@ from roofline.units import show, show_share
 Verdict = Literal["moved", "faster", "slower", "the same"]
 NOISE = 0.05  # assumed: of a time without an interval, below which a difference is none
 LINES = 3  # lines of each run that take most time
-OTHERWISE = ("host-bound", "bubbles", "stray copies", "tiny kernels")  # no kernel's own roof
+WAITING = ("host-bound", "bubbles")  # kinds of a step in which the device waits
+OTHERWISE = (*WAITING, "stray copies", "tiny kernels")  # limiters that are no kernel's own roof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +45,13 @@ def moved(earlier: Run, later: Run) -> Moved:
         raise BadInput(f"one run is of {one.name}, the other of {other.name}")
     before, now = read(earlier), read(later)
     was, then = limiter(before), limiter(now)
-    first_s, last_s = _step_s(before), _step_s(now)
-    if first_s is None or last_s is None:
+    of_device = not {was, then} & {*WAITING} and None not in (before.kernels, now.kernels)
+    first, last = _took(earlier, before, of_device), _took(later, now, of_device)
+    if first is None or last is None:
         raise BadInput("a run without times cannot be held against another")
-    spreads = _spread(earlier), _spread(later)
-    change = _changed(*spreads, first_s, last_s)
-    first, last = show(first_s, "s") + _around(spreads[0]), show(last_s, "s") + _around(spreads[1])
-    times = f"{first} -> {last} a step"
+    change = _changed(first, last)
+    of = " of device time" if of_device else ""
+    times = f"{_in_words(first)} -> {_in_words(last)}{of} a step"
     verdict: Verdict = change if was == then else "moved"
     if was != then:
         sentence = f"the limiter moved: {was} -> {then}; {times}: {_WORDS[change]}"
@@ -78,40 +80,48 @@ def limiter(program: Program) -> str:
     return "unknown" if most is None else most.name
 
 
-def _step_s(program: Program) -> float | None:
+@dataclass(frozen=True, slots=True)
+class _Took:
+    """Time of a step [s]: its mean, and its distribution where there were several."""
+
+    mean_s: float
+    spread: Spread | None
+
+
+def _took(run: Run, program: Program, of_device: bool) -> _Took | None:
+    """By the wall clock; of the device where it never waits, since its host runs ahead of it."""
     whole = program.whole
-    return whole.busy_s if whole.step_s is None else whole.step_s
-
-
-def _spread(run: Run) -> Spread | None:
-    """Of the wall time of a step, where there were several."""
+    if of_device or whole.step_s is None:
+        together = line("program", program.parts, program.conditions) if program.parts else None
+        of_steps = None if together is None else together.spread
+        return None if whole.busy_s is None else _Took(whole.busy_s, of_steps)
     steps = (run.steps[at] for at in measured_steps(run))
     samples = [(s.duration_ns - s.bookkeeping_ns) / 1e9 for s in steps if s.duration_ns]
-    return spread(samples, best="min") if len(samples) > 1 else None
+    return _Took(whole.step_s, spread(samples, best="min") if len(samples) > 1 else None)
 
 
-def _changed(
-    before: Spread | None, now: Spread | None, first_s: float, last_s: float
-) -> Literal["faster", "slower", "the same"]:
+def _changed(before: _Took, now: _Took) -> Literal["faster", "slower", "the same"]:
     intervals = sorted(
-        (each.low, each.high)
+        (each.spread.low, each.spread.high)
         for each in (before, now)
-        if each is not None and each.low is not None and each.high is not None
+        if each.spread and each.spread.low is not None and each.spread.high is not None
     )
     if len(intervals) == 2:
         differs = intervals[1][0] > intervals[0][1]
     else:
-        differs = abs(last_s - first_s) > NOISE * first_s
+        differs = abs(now.mean_s - before.mean_s) > NOISE * before.mean_s
     if not differs:
         return "the same"
-    return "faster" if last_s < first_s else "slower"
+    return "faster" if now.mean_s < before.mean_s else "slower"
 
 
-def _around(steps: Spread | None) -> str:
-    """How far apart the middle half of the steps is, as a share of the median."""
+def _in_words(took: _Took) -> str:
+    """With how far apart the middle half of the steps is, as a share of the median."""
+    steps = took.spread
     if steps is None or not steps.median:
-        return ""
-    return f" (half of {steps.n} steps within {show_share((steps.q3 - steps.q1) / steps.median)})"
+        return show(took.mean_s, "s")
+    within = show_share((steps.q3 - steps.q1) / steps.median)
+    return f"{show(took.mean_s, 's')} (half of {steps.n} steps within {within})"
 
 
 def _lines(before: Program, now: Program) -> Iterator[str]:

@@ -24,6 +24,7 @@ from roofline.replaying.choice import Choice, choose
 from roofline.runfile import Gap, Run
 from roofline.units import number_of
 
+PASSES = "profiler__replayer_passes"
 LINES = 5  # lines with most to win whose kernels are looked at
 # Nothing of the user's folder may be imported for what this package imports.
 _START = "import sys; sys.path[0] = sys.prefix; from roofline.cli import main; sys.exit(main())"
@@ -84,16 +85,14 @@ def _with_counters(run: Run, script: str, arguments: Sequence[str], lines: int, 
 def with_replays(run: Run, choice: Choice, profiled: Profiled, wanted: Wanted) -> Run:
     """The timeline with what was profiled beside it."""
     replayed = imported(profiled, wanted)
-    names = [
-        base(replayed.signatures[row["signature"]].name)
-        for row in replayed.rows()
-        if row["kind"] == "kernel"
-    ]
+    launches = [row for row in replayed.rows() if row["kind"] == "kernel"]
+    names = [base(replayed.signatures[row["signature"]].name) for row in launches]
     as_chosen = names == [launch.function for launch in choice.replayed]
     rows = [launch.row for launch in choice.replayed] if as_chosen else None
     made = joined(run, replayed, rows)
     assert made.replays is not None
-    cost = f"{number_of(len(names), 'launch')} in {number_of(profiled.passes, 'pass')}"
+    passes = sum(round(row["counters"].get(PASSES, 1)) for row in launches)
+    cost = f"{number_of(len(names), 'launch')} in {number_of(passes, 'pass')}"
     warnings = made.replays.warnings
     if not as_chosen:
         warnings += (

@@ -9,7 +9,7 @@ from roofline.program import Item, Program
 from roofline.program.columns import is_kind, measured_steps
 from roofline.runfile import Run
 
-PART = 0.1  # of a call's device time, from which one of its kernels is worth looking at
+PART = 0.05  # of a call's device time, from which one of its kernels is worth looking at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ class Event:
     correlation: int = 0
     stream: int = 7
     annotation: bool = False
+    said: str = ""
 
     def name(self):
         return self.label
@@ -43,6 +44,9 @@ class Event:
 
     def device_index(self):
         return 0
+
+    def metadata_json(self):
+        return self.said
 
     def is_user_annotation(self):
         return self.annotation
@@ -67,6 +71,21 @@ def test_a_kernel_has_the_time_of_its_launch():
         Kernel(name="unlinked", start=200, duration=3, stream=7, launched=None),
         Kernel(name="gemm", start=300, duration=40, stream=7, launched=100),
     )
+
+
+def test_a_kernel_knows_how_it_was_launched():
+    """4 x 2 blocks of 256 threads; with braces and without; what is no number says nothing."""
+    text = '"stream": 7, "grid": [4, 2, 1], "block": [256, 1, 1], "shared memory": 0, "x": "y"'
+    events = [
+        Event("k", DeviceType.CUDA, 1000 + at, said=said)
+        for at, said in enumerate(
+            (text, f"{{{text}}}", '"grid": [0, 1]', "", "[1]", '"grid": "all"')
+        )
+    ]
+    seen = [kernel.configuration for kernel in read(events, Shifted())]
+
+    assert seen[0] == seen[1] == {"grid": 8.0, "block": 256.0, "shared memory": 0.0}
+    assert seen[2:] == [{}, {}, {}, {}]
 
 
 def test_a_kernel_belongs_to_the_row_during_which_it_was_launched():

@@ -27,11 +27,11 @@ WARPS = 0.25  # of the warps an SM can hold, from which a smaller grid does not 
 TAIL = 0.8  # waves / ceil(waves) below which the last wave is felt
 REQUEST = 128  # B of one request of a warp to local memory: 4 a thread
 SPILLED = 0.1  # share of what the L2 is asked for, below which spills are not felt
-LIMITERS = {
-    "blocks_per_sm_registers": "registers",
-    "blocks_per_sm_shared": "shared memory",
-    "blocks_per_sm_warps": "its block size",
-    "blocks_per_sm_barriers": "barriers",
+LIMITERS = {  # what it is, and what it does
+    "blocks_per_sm_registers": ("registers", "registers allow"),
+    "blocks_per_sm_shared": ("shared memory", "shared memory allows"),
+    "blocks_per_sm_warps": ("its block size", "its block size allows"),
+    "blocks_per_sm_barriers": ("barriers", "barriers allow"),
 }
 
 
@@ -101,13 +101,13 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
     if achieved is None or achieved >= OCCUPIED or near_roof(item, program):
         return
     # A grid smaller than the chip is RF402; kernels that feed tensor cores hide latency otherwise.
-    if (waves is not None and waves < 1) or (fact("tensor_pipe") or 0.0) >= FED:
+    if (waves is not None and waves < 1) or _feeds_tensor_cores(item, fact):
         return
     if any((fact(pipe) or 0.0) >= BUSY for pipe in ("fma_pipe", "fp64_pipe", "xu_pipe")):
         return
     limits = {name: value for name in LIMITERS if (value := fact(name)) is not None}
     limiter = min(limits, key=limits.__getitem__) if limits else None
-    by = f", limited by {LIMITERS[limiter]}" if limiter and (possible or 0) < 100 else ""
+    by = f", limited by {LIMITERS[limiter][0]}" if limiter and (possible or 0) < 100 else ""
     yield kernel_finding(
         "RF404",
         item,
@@ -116,7 +116,7 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
             f"occupancy {achieved:.0f} % achieved"
             + (f" of {possible:.0f} % possible" if possible else ""),
             *(
-                f"{LIMITERS[name]} allow {number_of(round(value), 'block')} an SM"
+                f"{LIMITERS[name][1]} {number_of(round(value), 'block')} an SM"
                 for name, value in limits.items()
             ),
             f"{fact('registers_per_thread') or 0:.0f} registers a thread",
@@ -126,6 +126,17 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
         "work a thread",
         "with higher occupancy it is no faster",
     )
+
+
+def _feeds_tensor_cores(item: Item, fact: Facts) -> bool:
+    """By the profiler's count, else by the time that its own flop needs there."""
+    if (fact("tensor_pipe") or 0.0) >= FED:
+        return True
+    needed_s = max(
+        (b.least_s for b in item.placement.bounds if b.demanded.name.startswith("tensor-")),
+        default=0.0,
+    )
+    return bool(item.measured_s and needed_s >= FED / 100 * item.measured_s)
 
 
 def spills(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ INSTALL = (
     "there is no `ncu` on the PATH: Nsight Compute comes with the CUDA toolkit "
     "(its bin folder, often /usr/local/cuda/bin) and from developer.nvidia.com/nsight-compute"
 )
-_PASSES = re.compile(rb"==PROF== Profiling .*?(\d+) pass(?:es)?\b")
+_CLOCKS = "Running with unmodified GPU clocks"
 REPLAYED = (
     "caches were not flushed, and launches that needed several passes found their own data in them"
 )
@@ -57,9 +57,13 @@ MORE = (
     r"l1tex__(t_bytes|lsu_writeback_active(_mem_lg|_mem_lgds)?)\.sum",
     r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared\.sum",
     r"l1tex__t_(sectors|requests)_pipe_lsu_mem_global_op_(ld|st)\.sum",
+    r"smsp__sass_average_data_bytes_per_sector_mem_global_op_(ld|st)\.ratio",
     r"(l1tex|lts)__t_sector_hit_rate\.pct",
     r"smsp__average_warps_issue_stalled_[a-z_]+_per_issue_active\.ratio",
     r"(sm|dram|lts|l1tex)__throughput\.avg\.pct_of_peak_sustained_elapsed",
+    r"sm__(pipe_(tc|tensor|fma|fp64)_cycles_active|inst_executed_pipe_(fma|xu|lsu))"
+    r"\.avg\.pct_of_peak_sustained_elapsed",
+    r"smsp__issue_active\.avg\.pct_of_peak_sustained_active",
 )
 
 
@@ -83,11 +87,6 @@ class Profiled:
     export: bytes  # its raw page and messages
     program: str  # base name of the script, else of the program
     exit_code: int  # the profiler's, which is the program's where that ended by itself
-
-    @property
-    def passes(self) -> int:
-        """How often all launches together were replayed, by the profiler's own count."""
-        return sum(int(number) for number in _PASSES.findall(self.export))
 
 
 def collect(program: Sequence[str], wanted: Wanted, output: TextIO | int | None = None) -> Profiled:
@@ -136,7 +135,9 @@ def imported(profiled: Profiled, wanted: Wanted) -> Run:
         path = Path(folder) / profiled.program
         path.write_bytes(profiled.export)
         run = load([source(path)], options)
-    warnings = run.recorder.warnings if flushed else (*run.recorder.warnings, REPLAYED)
+    # That clocks are left alone was asked for.
+    warnings = tuple(text for text in run.recorder.warnings if _CLOCKS not in text)
+    warnings += () if flushed else (REPLAYED,)
     return replace(run, recorder=replace(run.recorder, warnings=warnings))
 
 
