@@ -66,11 +66,6 @@ FIELDS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("configImageSize", c_size_t),
         ("pConfigImage", _IMAGE),
     ),
-    "cuptiProfilerHostGetNumOfPasses": (
-        ("configImageSize", c_size_t),
-        ("pConfigImage", _IMAGE),
-        ("numOfPasses", c_size_t),
-    ),
     "cuptiProfilerHostEvaluateToGpuValues": (
         ("pHostObject", _OBJECT),
         ("pCounterDataImage", _IMAGE),
