@@ -33,6 +33,15 @@ def print_run(
         print_against(document["against"], screen)
 
 
+def print_times(run: Run, *, by: str, rows: int) -> None:
+    """Print the time of each line on every axis."""
+    from roofline.report import axes
+
+    screen = console()
+    screen.print("least time of a step on each axis; * binds; measured time beside them")
+    screen.print(axes.table(of_run(run, by), rows))
+
+
 def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:
     """Print a run as it would be placed under other conditions."""
     from roofline.devices import resolve

@@ -37,7 +37,6 @@ class Overlap:
 
 def overlap(run: Run) -> Overlap | None:
     """Of everything that ran on a device in measured steps; None where nothing did."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     events = run.events
@@ -49,11 +48,7 @@ def overlap(run: Run) -> Overlap | None:
     table = table.filter(chosen)
     if not table.num_rows:
         return None
-    talks = [s.name in _COLLECTIVES or _LIBRARY.search(s.name) is not None for s in run.signatures]
-    by_name = pa.array(talks, pa.bool_())
-    causes = events["signature"].take(table["parent"])
-    caused = pc.fill_null(by_name.take(causes), False)
-    communication = pc.or_(by_name.take(table["signature"]), caused)
+    communication = communicates(run, table)
     busy_ns = _union(table)
     others_ns = _union(table.filter(pc.invert(communication)))
     return Overlap(
@@ -63,6 +58,18 @@ def overlap(run: Run) -> Overlap | None:
         communication_s=_union(table.filter(communication)) / 1e9,
         exposed_s=(busy_ns - others_ns) / 1e9,
     )
+
+
+def communicates(run: Run, events: "pa.Table") -> "pa.ChunkedArray":
+    """For each of `events` (signature, parent), whether it is communication."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    talks = [s.name in _COLLECTIVES or _LIBRARY.search(s.name) is not None for s in run.signatures]
+    by_name = pa.array(talks, pa.bool_())
+    causes = run.events["signature"].take(events["parent"])
+    caused = pc.fill_null(by_name.take(causes), False)
+    return pc.or_(by_name.take(events["signature"]), caused)
 
 
 def _union(table: "pa.Table") -> int:

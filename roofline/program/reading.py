@@ -12,6 +12,7 @@ from roofline.placement import place
 from roofline.program import sampled
 from roofline.program.chains import Chain, chains
 from roofline.program.columns import measured_steps
+from roofline.program.critical import CriticalPath, critical_path
 from roofline.program.host import Copy, HostCall, Kernels, copies, host_calls, kernels
 from roofline.program.item import Conditions, Item, Part, line, total
 from roofline.program.launches import MainKernel, main_kernels
@@ -66,6 +67,7 @@ class Program:
     copies: tuple[Copy, ...] = ()  # over the link to the host
     kernels: Kernels | None = None  # None: nothing was started on a device
     overlap: Overlap | None = None  # of streams; None: nothing ran on a device
+    path: CriticalPath | None = None  # of the measured steps on the device
     _lines: dict[str, tuple[Item, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -138,6 +140,7 @@ def read(run: Run) -> Program:
         copies=copies(run),
         kernels=kernels(run, conditions.call_overhead_s),
         overlap=overlap(run),
+        path=critical_path(run),
     )
 
 

@@ -18,7 +18,7 @@ from roofline.placement import Bound, Placement
 from roofline.program import Item, Program, flop, hfu, mbu, mfu, read
 from roofline.program.item import total
 from roofline.provenance import Spread
-from roofline.report import beside, crossed
+from roofline.report import beside, crossed, device_time
 from roofline.runfile import Run
 from roofline.work import Count, Exactness, Ledger, Work
 
@@ -45,7 +45,13 @@ def document(program: Program, by: str = "call") -> Document:
         "recorder": None if recorder is None else asdict(recorder),
         "program": None
         if recorder is None
-        else {**whole, **_use(program), **_flop(program), **crossed.of_program(program)},
+        else {
+            **whole,
+            **_use(program),
+            **_flop(program),
+            **crossed.of_program(program),
+            **device_time.of_program(program),
+        },
         "coverage": coverage,
         "answer": [] if recorder is None else list(answer(program, findings)),
         "by": by,

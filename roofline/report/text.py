@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.placement import ABOVE
-from roofline.report import beside, crossed
+from roofline.report import beside, crossed, device_time
 from roofline.units import number_of, show, show_share
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield Text(sentence)
     if use := _use(document["program"]):
         yield Text(use, style="dim")
+    if path := device_time.words(document["program"]):
+        yield Text(path, style="dim")
     if again := _recomputed(document["program"]):
         yield Text(again, style="dim")
     yield Text("")
