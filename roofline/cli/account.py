@@ -13,6 +13,7 @@ import click
 from roofline import accounting
 from roofline.accounting import GROUPINGS, subject
 from roofline.capture import INSTALL
+from roofline.cli import options
 from roofline.errors import BadInput, Missing
 from roofline.report import account as report
 from roofline.report.console import console
@@ -32,22 +33,14 @@ if TYPE_CHECKING:
 )
 @click.option("--backward", is_flag=True, help="Differentiate the results as well.")
 @click.option("--fake/--real", default=True, help="Fake tensors (the default), or real ones.")
-@click.option(
-    "--by", default="operator", metavar="GROUPING", help=f"One of {', '.join(GROUPINGS)}."
-)
+@options.by(GROUPINGS, "operator")
 @click.option("--device", metavar="NAME", help="Place it under the ceilings of this device.")
 @click.option(
     "--cross-check", is_flag=True, help="Compare with torch's FlopCounterMode; explain differences."
 )
-@click.option(
-    "--rows",
-    type=click.IntRange(0),
-    default=report.ROWS,
-    show_default=True,
-    help="Lines of the table to print.",
-)
+@options.rows(report.ROWS)
 @click.option("--conventions", is_flag=True, help="Print every convention of the count.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.as_json
 def command(
     model: str,
     shapes: tuple[str, ...],

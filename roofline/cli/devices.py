@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofline.cli import options
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Provenance
@@ -28,7 +29,7 @@ LETTERS = "A read in the vendor's own document, B partly through a transcription
     metavar="BEFORE AFTER",
     help="Compare two measurements: files, or NAME (the newest kept), NAME~1 (the one before).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.as_json
 def command(name: str | None, diff: tuple[str, str] | None, as_json: bool) -> None:
     """List devices and their ceilings, with provenance.
 

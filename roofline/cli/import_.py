@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from roofline import importers, runfile
+from roofline.cli import options
 from roofline.cli.output import print_run
 from roofline.devices import kept
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
 from roofline.program import GROUPINGS
 from roofline.provenance import Basis
-from roofline.report.text import FINDINGS, ROWS
 from roofline.runfile import Run
 
 
@@ -23,29 +23,11 @@ from roofline.runfile import Run
 @click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="Run file to write (default: none, only print).",
-)
+@options.output("Run file to write (default: none, only print).")
 @click.option("--device", metavar="NAME", help="Device it ran on, if the files do not say.")
-@click.option("--by", default="call", metavar="GROUPING", help=f"One of {', '.join(GROUPINGS)}.")
-@click.option(
-    "--rows",
-    type=click.IntRange(0),
-    default=ROWS,
-    show_default=True,
-    help="Lines of the table to print.",
-)
-@click.option(
-    "--findings",
-    type=click.IntRange(0),
-    default=FINDINGS,
-    show_default=True,
-    help="Findings to print.",
-)
+@options.by(GROUPINGS)
+@options.rows()
+@options.findings
 @click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark in text tables.")
 @click.option(
     "--ncu-cache",
@@ -61,8 +43,8 @@ from roofline.runfile import Run
     "--keep-private", is_flag=True, help="Keep host names, paths, commands and environment."
 )
 @click.option("--keep", is_flag=True, help="Keep measured ceilings that the files hold.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
+@options.as_json
+@options.quiet
 def command(
     files: tuple[Path, ...],
     output: Path | None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from roofline.cli import options
 from roofline.cli.ceiling_table import table, unstable
 from roofline.device import Device
 from roofline.errors import BadInput, Missing
@@ -32,7 +33,7 @@ _REFRESH_S = 0.2  # a bar that draws more often disturbs what it reports on
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it there too."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.as_json
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet: bool) -> int:
     """Measure this device's ceilings and keep them.

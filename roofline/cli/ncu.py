@@ -6,19 +6,14 @@ from pathlib import Path
 import click
 
 from roofline import runfile
+from roofline.cli import options
 from roofline.cli.output import print_run
 from roofline.errors import BadInput
 from roofline.importers.ncu.collect import Wanted, collect, imported
 
 
 @click.command("ncu", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="Run file to write (default: the script's name with .ncu.roof, in the current folder).",
-)
+@options.output("Run file to write (default: the script's name with .ncu.roof, here).")
 @click.option(
     "--cache",
     type=click.Choice(["flush", "none"]),
@@ -33,8 +28,8 @@ from roofline.importers.ncu.collect import Wanted, collect, imported
 @click.option("--skip", type=click.IntRange(0), help="Leave out this many launches first.")
 @click.option("--count", type=click.IntRange(1), help="Profile at most this many launches.")
 @click.option("--device", metavar="NAME", help="Device it runs on, if the profiler does not say.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
+@options.as_json
+@options.quiet
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM...")
 def command(
     output: Path | None,

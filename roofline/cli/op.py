@@ -6,6 +6,7 @@ from datetime import date
 import click
 
 from roofline import ops
+from roofline.cli import options
 from roofline.device import PIPES, RESOURCES, SFU, Ceiling, Device, Roof
 from roofline.errors import BadInput
 from roofline.program import single
@@ -29,7 +30,7 @@ TILED = 8.0  # compute capability from which tensor instructions have the tiles 
     "--time", "time_text", metavar="TIME", help="A measured time, to hold against the roof."
 )
 @click.option("--list", "list_", is_flag=True, help="List operators with their parameters.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.as_json
 def command(
     name: str | None,
     parameters: tuple[str, ...],

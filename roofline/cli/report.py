@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from roofline import runfile
+from roofline.cli import options
 from roofline.program import GROUPINGS
 from roofline.report import html
 from roofline.report.document import of_run
@@ -13,15 +14,8 @@ from roofline.report.document import of_run
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="The file to write; the run's name with .html in this folder when not given.",
-)
-@click.option(
-    "--by", default="call", metavar="GROUPING", help=f"Group items by {', '.join(GROUPINGS)}."
-)
+@options.output("Page to write (default: the run's name with .html, here).", "FILE")
+@options.by(GROUPINGS)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(run: Path, output: Path | None, by: str, as_json: bool) -> None:
     """Write a saved run as one HTML file that loads nothing from anywhere.

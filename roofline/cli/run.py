@@ -15,6 +15,7 @@ from roofline import runfile
 from roofline.capture import INSTALL
 from roofline.capture.sampling import require_driver
 from roofline.capture.script import Outcome, check, run_script
+from roofline.cli import options
 from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import BadInput, Missing
 from roofline.runfile import Run
@@ -27,13 +28,7 @@ if TYPE_CHECKING:
 @click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option("--warmup", type=click.IntRange(0), help="Steps to set apart first (default 1).")
 @click.option("--steps", type=click.IntRange(1), help="Stop recording after this many more.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="Run file to write (default: SCRIPT's name with .roof, in the current folder).",
-)
+@options.output("Run file to write (default: SCRIPT's name with .roof, here).")
 @click.option(
     "--deep",
     is_flag=True,
@@ -66,8 +61,8 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Say whether the bottleneck moved since RUN (--deep: since the run it replaces).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--quiet", is_flag=True, help="Write the run file and print nothing.")
+@options.as_json
+@options.quiet
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]...")
 def command(

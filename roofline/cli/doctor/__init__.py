@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofline.cli import options
 from roofline.errors import GateFailed
 from roofline.report.console import console
 
@@ -15,7 +16,7 @@ SCHEMA = "roofline.doctor/1"
 
 
 @click.command(name="doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@options.as_json
 def command(as_json: bool) -> None:
     """Say what works on this machine and what would make more of it work.
 
