@@ -26,9 +26,8 @@ def ways_out(program: Program, now_s: float) -> Iterator[str]:
             f"fused where neighbours share data (RF101): {number_of(gone, 'start')} fewer of "
             f"{starts:g}, {show(gone * start_s, 's')} of starting"
         )
-    if starts * start_s > whole.busy_s:
-        times = starts * start_s / whole.busy_s
+    if now_s > whole.busy_s:
         yield (
-            f"with a bigger batch: up to {times:.1f} times the samples before kernels last as "
-            "long as starting them"
+            f"with a bigger batch: up to {now_s / whole.busy_s:.1f} times the work in the same "
+            "time, until starting it is hidden behind it"
         )

@@ -100,7 +100,7 @@ def test_short_kernels_without_a_step_are_launch_bound():
     assert "starting 10 kernels one by one takes 50.0 us, running them 20.0 us" in finding.claim
     assert finding.saves_s == pytest.approx(30e-6)
     assert "in a captured graph: 50.0 us -> 20.0 us at best" in finding.evidence
-    assert finding.evidence[-1].startswith("with a bigger batch: up to 2.5 times the samples")
+    assert finding.evidence[-1].startswith("with a bigger batch: up to 2.5 times the work")
 
 
 def test_longer_kernels_or_a_captured_graph_are_not():
