@@ -11,7 +11,7 @@ from roofline.device import PIPES, RESOURCES, SFU, Ceiling, Device, Roof
 from roofline.errors import BadInput
 from roofline.program import single
 from roofline.provenance import Basis, Provenance
-from roofline.report import text
+from roofline.report import operator
 from roofline.report.document import document
 from roofline.units import parse
 from roofline.work import Ledger, Work
@@ -60,7 +60,7 @@ def command(
     time_s = None if time_text is None else parse(time_text, "s")
     work = Work(algorithmic=ledger, executed=_executed(known, name, ledger, given))
     made = document(single(name, work, roof, time_s, known))
-    click.echo(json.dumps(made) if as_json else text.operator_text(made))
+    click.echo(json.dumps(made) if as_json else operator.words(made))
 
 
 def _executed(

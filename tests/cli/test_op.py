@@ -43,11 +43,25 @@ def test_the_documented_example(capsys):
     for unknown in ("measured_s", "roof_fraction", "lost_s", "overhead_s"):
         assert item[unknown] is None
     assert item["executed"] == {"tensor-fp16": None}
-    assert item["achieved"] == {"dram": {"read": None, "write": None, "source": None}}
+    assert item["achieved"].keys() == {"dram"}
+    assert set(item["achieved"]["dram"].values()) == {None}
     assert item["excess"] == {"dram": None}
     assert (item["count"], item["calls"], item["unaccounted"], item["no_ceiling"]) == (
         "algorithmic", 1, [], [],
     )  # fmt: skip
+
+
+def test_in_words_under_stated_rates_and_under_a_device(capsys):
+    """Integer operations are no flop: no intensity of 0 is printed for them."""
+    assert main([*GEMM, *STATED]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "gemm under the rates stated on the command line"
+    assert "  intensity 1 flop/B at dram, ridge point 60 flop/B" in lines
+
+    assert main(["op", "gemm", "m=16", "n=16", "k=16", "dtype=int8", "--device", "h200"]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "gemm on NVIDIA H200 SXM 141GB (datasheet ceilings)"
+    assert not any("intensity" in line for line in lines)
 
 
 def test_a_datasheet_and_a_measured_time(capsys):
