@@ -111,6 +111,7 @@ class Variant:
     threads: int | None = None  # CPU threads that worked together
     sustained: bool = False  # after seconds under load; False is the first moments (burst)
     reach: Reach | None = None
+    node: int | None = None  # NUMA node of these threads and their memory; None is all together
     way: str | None = None  # one of several ways to do it: "h2d, pinned", "graph", "without FMA"
 
     def __post_init__(self) -> None:
@@ -120,7 +121,8 @@ class Variant:
     def __str__(self) -> str:
         threads = self.threads and number_of(self.threads, "thread")
         sustained = "sustained" if self.sustained else None
-        parts = (self.access, threads, self.reach, self.way, sustained)
+        node = None if self.node is None else f"NUMA node {self.node}"
+        parts = (self.access, threads, node, self.reach, self.way, sustained)
         return ", ".join(str(part) for part in parts if part)
 
 
@@ -214,7 +216,9 @@ class Device:
         if not bases:
             raise BadInput(f"{self.name}: a roof needs at least one stated basis")
         chosen = [
-            c for c in self.ceilings if c.provenance.basis in bases and not c.variant.sustained
+            c
+            for c in self.ceilings
+            if c.provenance.basis in bases and not c.variant.sustained and c.variant.node is None
         ]
         return Roof(
             name=self.name,

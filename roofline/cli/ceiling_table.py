@@ -23,18 +23,19 @@ def table(device: Device, sheet: Device | None) -> "Table":
     columns += [
         ("holds", lambda c: "" if c.capacity is None else show_binary(c.capacity)),
         ("median", lambda c: show(c.rate, f"{c.resource.unit}/s")),
-        ("95 % of median", _interval if device.kind == "cpu" else _reach),
+        ("95 % of median", _reach),
         ("n", lambda c: str(c.provenance.spread.n) if c.provenance.spread else ""),
     ]
     if device.kind == "cpu":
-        columns.append(("clean", _clean))
+        columns += [("clean", _clean), ("instructions", _instructions)]
     if any(c.clock_hz for c in device.ceilings):
         columns.append(("MHz", lambda c: f"{c.clock_hz / 1e6:.0f}" if c.clock_hz else ""))
     if sheet is not None and device.kind == "gpu":
         columns.append(("of printed\nat clock", lambda c: _of_printed(c, sheet)))
     made = Table(box=None, pad_edge=False, header_style="bold")
     for i, (heading, _) in enumerate(columns):
-        made.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
+        words = i < left or heading == "instructions"
+        made.add_column(heading, justify="left" if words else "right", no_wrap=True)
     for c in sorted(device.ceilings, key=_order):
         made.add_row(*(cell(c) for _, cell in columns))
     return made
@@ -49,13 +50,14 @@ def unstable(ceilings: Sequence[Ceiling]) -> list[str]:
     ]
 
 
-def _order(ceiling: Ceiling) -> tuple[int, int, bool, int]:
+def _order(ceiling: Ceiling) -> tuple[int, int, int, bool, int]:
     order, access = list(RESOURCES), list(READ_SHARE)
     variant = ceiling.variant
     return (
         # Memory first, from the core outwards, then pipes, then launches and dispatch.
         order.index(ceiling.resource.name) + len(order) * (not ceiling.resource.is_boundary),
         variant.threads or 0,
+        -1 if variant.node is None else variant.node,
         variant.sustained,
         0 if variant.access is None else access.index(variant.access),
     )
@@ -63,20 +65,14 @@ def _order(ceiling: Ceiling) -> tuple[int, int, bool, int]:
 
 def _of(c: Ceiling) -> str:
     v = c.variant
-    parts = (v.access, v.reach, v.way, "sustained" if v.sustained else None)
+    node = None if v.node is None else f"node {v.node}"
+    parts = (v.access, node, v.reach, v.way, "sustained" if v.sustained else None)
     mark = " *" if c.provenance.spread and c.provenance.spread.unstable else ""
     return ", ".join(str(part) for part in parts if part) + mark
 
 
-def _interval(c: Ceiling) -> str:
-    spread, unit = c.provenance.spread, f"{c.resource.unit}/s"
-    if spread is None or spread.low is None or spread.high is None:
-        return ""
-    return f"{show(spread.low, unit)} to {show(spread.high, unit)}"
-
-
 def _reach(c: Ceiling) -> str:
-    """How far the interval of the median reaches to its farther side: a GPU's are narrow."""
+    """How far the interval of the median reaches to its farther side."""
     spread = c.provenance.spread
     if spread is None or spread.low is None or spread.high is None:
         return ""
@@ -87,6 +83,19 @@ def _reach(c: Ceiling) -> str:
 def _clean(c: Ceiling) -> str:
     spread = c.provenance.spread
     return "" if spread is None else f"{spread.n / (spread.n + spread.dropped):.0%}"
+
+
+def _instructions(c: Ceiling) -> str:
+    """The instruction set, or the library that does not tell it, and how stores were done."""
+    told = next(
+        (
+            part.removeprefix("instructions ")
+            for part in c.provenance.conditions.split("; ")
+            if part.startswith("instructions ")
+        ),
+        "",
+    )
+    return told.split(" by ")[0].split(" for ")[0].replace(" stores", "")
 
 
 def _of_printed(c: Ceiling, sheet: Device) -> str:

@@ -58,6 +58,54 @@ def test_caches_of_one_core_and_of_all_together():
     assert host.caches([0, 2]) == host.caches([0])
 
 
+def node(folder, number: int, cpus: str) -> None:
+    (folder / f"node{number}").mkdir()
+    (folder / f"node{number}" / "cpulist").write_text(f"{cpus}\n")
+
+
+def test_nodes_of_two_sockets(tmp_path, monkeypatch):
+    """CPUs 0-3 and 8 on one node, 4-7 on the other; a third holds memory and no CPU."""
+    monkeypatch.setattr(host, "_NODES", tmp_path)
+    for number, cpus in ((10, ""), (1, "4-7"), (0, "0-3,8")):
+        node(tmp_path, number, cpus)
+    (tmp_path / "possible").write_text("0-1,10\n")
+    assert host.nodes([0, 1, 4, 8]) == {0: (0, 1, 8), 1: (4,)}
+    assert list(host.nodes(range(9))) == [0, 1]
+    assert host.nodes([5, 6]) == {1: (5, 6)}
+
+
+def test_a_system_that_tells_no_nodes_is_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(host, "_NODES", tmp_path / "none")
+    assert host.nodes([3, 4]) == {0: (3, 4)}
+
+
+@pytest.mark.parametrize(
+    ("machine_name", "features", "width", "named"),
+    [
+        ("x86_64", "sse2 avx avx2 avx512f", 64, "AVX-512"),
+        ("x86_64", "sse2 avx avx2", 32, "AVX2"),
+        ("x86_64", "sse2 avx", 32, "AVX"),
+        ("x86_64", "sse2", 16, "SSE2"),
+        ("aarch64", "asimd", 16, "NEON"),
+        ("riscv64", "", 32, "256 bit vectors"),
+    ],
+)
+def test_vectors_are_named_after_their_instruction_set(
+    monkeypatch, machine_name, features, width, named
+):
+    monkeypatch.setattr(host, "cpu", lambda: host.Cpu("maker", "model", features))
+    monkeypatch.setattr(host.platform, "machine", lambda: machine_name)
+    monkeypatch.setattr(host, "sve_bytes", lambda: None)
+    assert host.vectors(width) == named
+
+
+def test_scalable_vectors_are_named(monkeypatch):
+    monkeypatch.setattr(host, "cpu", lambda: host.Cpu("ARM", "Neoverse-V1", "asimd sve"))
+    monkeypatch.setattr(host.platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(host, "sve_bytes", lambda: 32)
+    assert (host.vectors(32), host.vectors(16)) == ("SVE", "NEON")
+
+
 def test_a_system_that_tells_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(host, "_CPUS", tmp_path)
     monkeypatch.setattr(host.os, "sched_getaffinity", lambda _: {4, 5})

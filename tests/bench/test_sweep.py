@@ -26,7 +26,7 @@ def recorder(log: list):
 
 def kernels(log: list) -> Kernels:
     return Kernels(
-        made_by="toy", code="0", grain=512, chains={},
+        made_by="toy", instructions="toy", code="0", grain=512, chains={},
         streams={access: {"only": recorder(log)} for access in ARRAYS},
     )  # fmt: skip
 
@@ -130,14 +130,16 @@ def swept(*steps: tuple[int, float, str]) -> list[Swept]:
     return out
 
 
-def levels(of: list[Swept], access: str = "copy", advertised=None) -> list:
+def levels(of: list[Swept], access: str = "copy", advertised=None, node=None) -> list:
     sizes = {L1: 32 * KIB, L2: MIB, L3: 32 * MIB} if advertised is None else advertised
-    return list(memory._levels(access, of, 1, "0", "8 KiB to 256 MiB", sizes, ("toy CPU",)))
+    variant = Variant(access=access, threads=1, node=node)
+    span = "8 KiB to 256 MiB"
+    return list(memory._levels(variant, of, kernels([]), span, sizes, ("toy CPU",)))
 
 
 THREE = swept(
     (32 * KIB, 400e9, "cached stores"), (MIB, 100e9, "cached stores"),
-    (256 * MIB, 10e9, "stores past the caches"),
+    (256 * MIB, 10e9, "non-temporal stores"),
 )  # fmt: skip
 
 
@@ -151,16 +153,28 @@ def test_each_plateau_becomes_a_ceiling_and_each_missing_level_a_sentence():
     assert (l2.resource, l2.rate, l2.capacity) == (L2, 100e9, MIB)
     assert l3 == Absent(L3, l1.variant, "no plateau in working sets of 8 KiB to 256 MiB")
     assert (dram.resource, dram.rate, dram.capacity) == (DRAM, 10e9, None)
-    assert "stores past the caches" in dram.provenance.source
+    assert "non-temporal stores" in dram.provenance.source
+    assert dram.provenance.conditions.startswith("instructions toy, non-temporal stores; ")
     assert "cached stores" in l1.provenance.source
     assert "8 B an element counted" in dram.provenance.conditions
     assert "2 MiB to 256 MiB of a sweep over 8 KiB to 256 MiB" in dram.provenance.conditions
+
+
+def test_of_a_node_alone_its_memory_is_looked_for():
+    (dram,) = levels(THREE, node=1)
+    assert (dram.resource, dram.variant.node) == (DRAM, 1)
 
 
 def test_levels_have_names_where_the_system_tells_no_sizes():
     assert [f.resource for f in levels(THREE, advertised={}) if isinstance(f, Ceiling)] == [
         L1, L2, DRAM,
     ]  # fmt: skip
+
+
+def test_reads_need_no_way_to_store():
+    of = [Swept(s.size, "one stream", s.samples) for s in THREE]
+    (l1, *_) = levels(of, access="read")
+    assert l1.provenance.conditions.startswith("instructions toy; ")
 
 
 def test_a_level_the_cpu_does_not_advertise_is_not_missed():

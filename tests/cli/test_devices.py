@@ -120,7 +120,8 @@ def test_json_is_one_document(capsys):
     (dram,) = (c for c in device["ceilings"] if c["resource"] == "dram")
     assert dram == {
         "resource": "dram", "unit": "B", "rate": 3.35e12, "capacity": None, "basis": "datasheet",
-        "variant": {"access": None, "threads": None, "sustained": False, "reach": None, "way": None},
+        "variant": {"access": None, "threads": None, "sustained": False, "reach": None, "node": None,
+                        "way": None},
         "source": dram["source"], "as_of": "2026-11-29", "conditions": "peak, HBM3",
         "confidence": "A", "spread": None,
     }  # fmt: skip

@@ -79,9 +79,9 @@ def test_it_prints_the_table_and_keeps_the_result(capsys, toy):
     # Memory first, from the core outwards.  Seven equal samples have an interval, three have none.
     at = next(i for i, row in enumerate(rows) if row.startswith("l2"))
     assert rows[at : at + 3] == [
-        "l2 read 1 1 MiB 100 GB/s 100 GB/s to 100 GB/s 7 100%",
+        "l2 read 1 1 MiB 100 GB/s ± 0.0% 7 100%",
         "dram copy 1 40.0 GB/s 3 100%",
-        "vector-fp32 register 2 200 Gflop/s 200 Gflop/s to 200 Gflop/s 9 75%",
+        "vector-fp32 register 2 200 Gflop/s ± 0.0% 9 75%",
     ]
     assert "tensor-tf32 is taken as vector-fp32: a toy has no tf32" in out
     assert "l3 read, 1 thread: no plateau" in out

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 
 from roofline.bench.cpu import host, lacking, making
@@ -24,6 +25,8 @@ from roofline.units import number_of
 Progress = Callable[[str, float], None]
 
 _MIB = 1 << 20
+_NODE_SHARE = 0.25  # of the time that the whole machine gets
+_BEYOND = 4  # sizes of the outermost caches, from which on a node's memory is looked for
 AT_LEAST = 0.9  # of one thread's rate, that several must reach to be believed
 
 
@@ -104,6 +107,23 @@ def _parts(
 ) -> Iterator[_Part]:
     for threads in dict.fromkeys((1, len(cores))):
         yield from _parts_of(depth, made, cores[:threads], found)
+    nodes = host.nodes(cores)
+    for node, used in nodes.items() if len(nodes) > 1 else ():
+        what, run = f"memory, NUMA node {node}", partial(_node, depth, made, node, used)
+        yield _Part(what, _NODE_SHARE, run)
+
+
+def _node(
+    depth: _Depth, made: Kernels, node: int, used: tuple[int, ...], tick: Callable[[float], None]
+) -> Iterator[Found]:
+    """DRAM alone, with one thread on every core of one node."""
+    plan = _plan(depth, used)
+    plan = replace(plan, budget_s=plan.budget_s * _NODE_SHARE)
+    beyond = max(made.smallest, _BEYOND * plan.caches // len(used))
+    told = (*_conditions(used), made.made_by)
+    with Crew([{c} for c in used]) as crew:
+        far = replace(made, smallest=beyond)
+        yield from bandwidths(crew, far, plan, host.caches(used), told, tick, node)
 
 
 def _parts_of(
@@ -171,9 +191,13 @@ def _plan(depth: _Depth, used: tuple[int, ...]) -> Plan:
 
 def _conditions(used: tuple[int, ...]) -> tuple[str, ...]:
     cpus = ", ".join(map(str, used)) if len(used) <= 8 else f"{used[0]} to {used[-1]}"
+    nodes = host.nodes(used)
+    there = ", ".join(f"{len(of)} on {node}" for node, of in nodes.items())
     return (
         f"{host.cpu().model}",
         f"threads pinned to CPU{'s' if len(used) > 1 else ''} {cpus}",
+        # Memory lies where it is first touched, which is done by the thread that will use it.
+        "one NUMA node" if len(nodes) == 1 else f"{len(nodes)} NUMA nodes ({there}), memory local",
         TIMER,
         f"{platform.system()} {platform.release()}",
     )

@@ -14,6 +14,7 @@ from roofline.device import L1, L2, L3, Resource
 
 _LEVELS = {1: L1, 2: L2, 3: L3}
 _CPUS = Path("/sys/devices/system/cpu")
+_NODES = Path("/sys/devices/system/node")
 _CPUINFO = Path("/proc/cpuinfo")
 _MEMINFO = Path("/proc/meminfo")
 _CGROUP = Path("/proc/self/cgroup")
@@ -106,6 +107,36 @@ def _control_groups() -> list[Path]:
     match = re.search(r"^0::(/.*)$", _read(_CGROUP), flags=re.MULTILINE)
     inner = _CGROUPS / match[1].lstrip("/") if match else _CGROUPS
     return [inner, *(p for p in inner.parents if p.is_relative_to(_CGROUPS))]
+
+
+def vectors(width: int) -> str:
+    """The instruction set that vectors of `width` bytes belong to here: "AVX-512"."""
+    features = cpu().features.split()
+    if platform.machine() in ("x86_64", "i686"):
+        of_32 = "AVX2" if "avx2" in features else "AVX"
+        return {64: "AVX-512", 32: of_32}.get(width, "SSE2")
+    if platform.machine() == "aarch64":
+        return "SVE" if sve_bytes() == width and "sve" in features else "NEON"
+    return f"{8 * width} bit vectors"
+
+
+def nodes(cpus: Collection[int]) -> Mapping[int, tuple[int, ...]]:
+    """The CPUs among `cpus` of every NUMA node that has any; one node 0 where nobody tells."""
+    found: dict[int, tuple[int, ...]] = {}
+    for folder in _NODES.glob("node[0-9]*"):
+        there = _cpu_list(_read(folder / "cpulist"))
+        if mine := tuple(cpu for cpu in cpus if cpu in there):
+            found[int(folder.name.removeprefix("node"))] = mine
+    return dict(sorted(found.items())) or {0: tuple(cpus)}
+
+
+def _cpu_list(text: str) -> set[int]:
+    """The kernel's way to write numbers: ``0-3,8,10-11``."""
+    numbers: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        numbers.update(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 def sve_bytes() -> int | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from roofline.bench.cpu import host
 from roofline.bench.cpu.kernels import Kernels, wrapped
 from roofline.errors import Missing
 
@@ -40,6 +41,7 @@ def make() -> Kernels:
     return wrapped(
         engine.get_function_address,
         width=width,
+        instructions=host.vectors(width),
         chains=chains,
         grain=width // 4 * loops.UNROLL * loops.STREAMS,
         made_by=f"llvmlite {llvmlite.__version__} for {cpu}, {8 * width} bit vectors",

@@ -45,6 +45,7 @@ class Kernels:
     """Everything one way of making kernels offers."""
 
     made_by: str  # "gcc 12.2.0 -O3 -march=native"
+    instructions: str  # "AVX-512"
     code: str  # short hash of the kernels' source
     streams: Mapping[str, Mapping[str, Stream]]  # access -> way of doing it -> kernel
     grain: int  # elements of an array are a multiple of this
@@ -60,6 +61,7 @@ def wrapped(
     chains: int,
     grain: int,
     made_by: str,
+    instructions: str,
     code: str,
 ) -> Kernels:
     """Kernels from the addresses of machine code; an absent one (None) is left out."""
@@ -83,5 +85,6 @@ def wrapped(
         },
         grain=grain,
         made_by=made_by,
+        instructions=instructions,
         code=code,
     )

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from roofline.bench.cpu.crew import Crew, Load
+from roofline.bench.cpu.heard import implementation
 from roofline.bench.record import Absent, Found, ceiling
 from roofline.device import (
     TENSOR_BF16,
@@ -116,12 +117,14 @@ def product(
     fastest = max(rate for rate, *_ in tried)
     # The smallest that is as good as any: the shorter, the sooner undisturbed.
     _, way, n, load = min((t for t in tried if t[0] >= _AS_GOOD * fastest), key=lambda t: t[2])
+    [ran] = leader.each(lambda _: implementation(lambda: load.run(0, 1)))
+    code = f"instructions {ran}" if ran else "torch does not say which code ran"
     return ceiling(
         resource,
         variant,
         leader.samples(load, effort.count),
         method=f"{way}, {dtype}, {n} x {n} x {n}, the best of a search",
-        conditions=conditions,
+        conditions=(code, *conditions),
     )
 
 

@@ -27,45 +27,46 @@ def bandwidths(
     advertised: Mapping[Resource, int],
     conditions: Sequence[str],
     tick: Callable[[float], None],
+    node: int | None = None,
 ) -> Iterator[Found]:
     """Ceilings of every access mix at each level, of all threads of `crew` together.
 
     `advertised` are the sizes of all caches these threads use [B].  They only help with names;
-    where the system tells none, usual sizes do that.
+    where the system tells none, usual sizes do that.  Of a NUMA `node` alone DRAM is looked for.
     """
     for access, swept in sweep(crew, kernels, plan, tick).items():
         smallest = kernels.smallest * len(crew)
         span = f"{show_binary(smallest)} to {show_binary(plan.largest)}"
-        yield from _levels(access, swept, len(crew), kernels.code, span, advertised, conditions)
+        variant = Variant(access=access, threads=len(crew), node=node)
+        yield from _levels(variant, swept, kernels, span, advertised, conditions)
 
 
 def _levels(
-    access: str,
+    variant: Variant,
     swept: Sequence[Swept],
-    threads: int,
-    code: str,
+    kernels: Kernels,
     span: str,
     advertised: Mapping[Resource, int],
     conditions: Sequence[str],
 ) -> Iterator[Found]:
-    variant = Variant(access=access, threads=threads)
-    measured = points(swept)
+    access, threads = variant.access or "", variant.threads or 1
     sizes = advertised or {L1: 48 * KIB * threads, L2: 1024 * KIB * threads, L3: 32 * 1024 * KIB}
-    named = levels(plateaus(measured), swept[-1].size, sizes)
-    for level in HIERARCHY:
+    named = levels(plateaus(points(swept)), swept[-1].size, sizes)
+    for level in HIERARCHY if variant.node is None else (DRAM,):
         if level not in named:
             if level in sizes or level == DRAM:
                 yield Absent(level, variant, f"no plateau in working sets of {span}")
             continue
         on = [p.size for p in named[level].points]
         samples, ways = within(swept, on)
+        by = " or ".join(ways)
         yield ceiling(
             level,
             variant,
             samples,
-            method=f"plateau of a working-set sweep, {access} by {' or '.join(ways)}, "
-            f"kernels {code}",
+            method=f"plateau of a working-set sweep, {access} by {by}, kernels {kernels.code}",
             conditions=(
+                f"instructions {kernels.instructions}" + f", {by}" * (access != "read"),
                 f"{show_binary(on[0])} to {show_binary(on[-1])} of a sweep over {span}",
                 COUNTED[access],
                 *conditions,

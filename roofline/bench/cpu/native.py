@@ -82,6 +82,7 @@ def _wrapped(library: ctypes.CDLL, made_by: str, source: bytes) -> Kernels:
     return wrapped(
         address,
         width=number("width"),
+        instructions=host.vectors(number("width")),
         chains=number("chains"),
         grain=number("grain"),
         made_by=made_by,

@@ -23,6 +23,7 @@ def make() -> Kernels:
         raise Missing("torch is not installed") from None
     return Kernels(
         made_by=f"torch {torch.__version__} operators, calls included",
+        instructions=capability(),
         code=f"torch-{torch.__version__}",
         streams={
             "read": {
@@ -38,6 +39,14 @@ def make() -> Kernels:
         chains={},
         smallest=_SMALLEST,
     )
+
+
+def capability() -> str:
+    """What ATen's own loops are built for here: "AVX-512 by ATen"."""
+    import torch
+
+    told = torch.backends.cpu.get_cpu_capability()
+    return f"{told.replace('AVX512', 'AVX-512')} by ATen"
 
 
 def _stream(operator: Callable[[Any, Any, Any], Any]) -> Stream:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from roofline.bench.cpu.crew import Crew, Load
+from roofline.bench.cpu.operators import capability
 from roofline.bench.record import Found, ceiling
 from roofline.device import SFU, Reach, Variant
 
@@ -32,7 +33,7 @@ def exponentials(
         Variant(threads=threads, reach=Reach.LIBRARY),
         leader.samples(best[2], count),
         method=f"torch.exp of {best[1]} fp32 a thread, results counted, the best of a search",
-        conditions=(*conditions, f"torch {torch.__version__}"),
+        conditions=(f"instructions {capability()}", *conditions, f"torch {torch.__version__}"),
     )
 
 

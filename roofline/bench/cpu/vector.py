@@ -20,7 +20,7 @@ def chains(
             variant,
             crew.samples(load, count),
             method=f"{chain.what} in registers, kernels {kernels.code}",
-            conditions=conditions,
+            conditions=(f"instructions {kernels.instructions}", *conditions),
         )
 
 
