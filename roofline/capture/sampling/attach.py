@@ -46,10 +46,13 @@ def attach(
     for at, each in zip(here, counters, strict=True):
         found[at] = each
     counted = tuple(replace(step, counters=whole.get(at, {})) for at, step in enumerate(steps))
+    measured = {at for at, step in enumerate(steps) if not step.warmup}
+    of_measured = [each for each, step in zip(found, step_of, strict=True) if step in measured]
     how = (
         f"CUPTI PM sampling every {sampler.interval_ns / 1000:g} us while the program ran, caches "
-        f"as it left them: {sum(map(bool, counters))} of {number_of(len(kernels), 'kernel')} and "
-        f"{len(whole)} of {number_of(len(steps), 'step')} counted"
+        f"as it left them: {sum(map(bool, of_measured))} of "
+        f"{number_of(len(of_measured), 'kernel')} and {len(measured & set(whole))} of "
+        f"{number_of(len(measured), 'measured step')} counted"
     )
     return Attached(found, counted, how)
 
@@ -102,7 +105,7 @@ def _apart(spans: dict[int, tuple[int, int]]) -> list[int]:
     """Those whose span meets no other's."""
     ordered = sorted(spans, key=lambda step: spans[step])
     found, reached = [], 0
-    for step, after in zip(ordered, [*ordered[1:], None], strict=True):
+    for step, after in zip(ordered, [*ordered[1:], None], strict=False):
         start, end = spans[step]
         if start >= reached and (after is None or end <= spans[after][0]):
             found.append(step)
