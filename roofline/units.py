@@ -25,6 +25,7 @@ SPELLINGS = {
     "flop/s": "flop/s", "FLOP/s": "flop/s", "Flop/s": "flop/s", "FLOPS": "flop/s",
     "op": "op", "OP": "op", "op/s": "op/s", "OP/s": "op/s", "OPS": "op/s",
     "launch": "launch", "launches": "launch", "launch/s": "launch/s", "launches/s": "launch/s",
+    "element": "element", "elements": "element", "element/s": "element/s",
     "s": "s", "Hz": "Hz", "flop/B": "flop/B", "FLOP/B": "flop/B",
 }  # fmt: skip
 

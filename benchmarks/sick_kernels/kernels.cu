@@ -149,10 +149,8 @@ void exps(const float* x, float* y, long n, int cured, cudaStream_t s) {
   if (cured) exp_cured<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
   else exp_sick<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
 }
-void tiny(float* y, long n, int cured, cudaStream_t s) {
-  int parts = 512;
-  if (cured) add_one<<<blocks(n, 256), 256, 0, s>>>(y, n);
-  else
-    for (int p = 0; p < parts; ++p) add_one<<<blocks(n / parts, 256), 256, 0, s>>>(y + p * (n / parts), n / parts);
+void tiny(float* y, long n, int launches, cudaStream_t s) {
+  long part = n / launches;
+  for (int p = 0; p < launches; ++p) add_one<<<blocks(part, 256), 256, 0, s>>>(y + p * part, part);
 }
 }

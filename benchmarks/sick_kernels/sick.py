@@ -1,14 +1,16 @@
 """Ten kernels with one planted sickness each, and their cured twins, on an NVIDIA GPU.
 
     python benchmarks/sick_kernels/sick.py time  OUT.json     median times of both, cuda events
-    python benchmarks/sick_kernels/sick.py trace OUT.json     a torch profiler trace of the sick ones
-    ncu --profile-from-start off ... python benchmarks/sick_kernels/sick.py ncu    one launch of each
+    python benchmarks/sick_kernels/sick.py trace OUT.json     a torch profiler trace of both
+    ncu --profile-from-start off ... python benchmarks/sick_kernels/sick.py ncu [NAME...]
 
-Needs torch and nvcc; knows nothing of roofline.  The findings are looked for by
-tests/diagnosis/test_sick_kernels.py in what was recorded.
+The last profiles each once, both states, all of them or those named: 16 of the tiny
+launches, which are 512 without a profiler.  Needs torch and nvcc; knows nothing of roofline.  The
+findings are looked for by tests/diagnosis/test_sick_kernels.py in what was recorded.
 """
 
 import ctypes
+import hashlib
 import json
 import statistics
 import subprocess
@@ -22,18 +24,23 @@ import torch
 HERE = Path(__file__).parent
 N = 1 << 28  # fp32 elements: 1 GiB an array, far beyond any cache
 SMALL = 1 << 21  # 8 MiB: stays in the L2
+TINY, MANY, PROFILED = 1 << 12, 512, 16  # elements of a tiny launch, and how many launches
+REPEATED = 4  # copies, as a benchmark repeats them
 
 
 def library() -> ctypes.CDLL:
-    """The CUDA kernels, built for this card."""
-    built = Path(tempfile.mkdtemp()) / "libsick.so"
-    command = ["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
-    subprocess.run([*command, str(HERE / "kernels.cu"), "-o", str(built)], check=True)
+    """The CUDA kernels, built for this card, once for each state of their source."""
+    source = HERE / "kernels.cu"
+    mark = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    built = Path(tempfile.gettempdir()) / f"libsick-{mark}.so"
+    if not built.exists():
+        command = ["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
+        subprocess.run([*command, str(source), "-o", str(built)], check=True)
     return ctypes.CDLL(str(built))
 
 
-def pairs() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
-    """Sickness -> (sick, cured)."""
+def pairs(launches: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
+    """Sickness -> (sick, cured); `launches` are those of the tiny ones."""
     lib = library()
     x = torch.randn(N, device="cuda")
     y = torch.empty_like(x)
@@ -70,6 +77,10 @@ def pairs() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
 
         return run
 
+    def repeated(to: torch.Tensor, source: torch.Tensor) -> Callable[[], object]:
+        # Times one, so that a kernel copies and not the driver, whose copies ncu does not see.
+        return lambda: [torch.mul(source, 1.0, out=to) for _ in range(REPEATED)]
+
     px, py = pointer(x), pointer(y)
     return {
         "uncoalesced": both("strided_copy", px, py, long(N), "cured"),
@@ -80,8 +91,11 @@ def pairs() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
         "fp32_gemm": (product("highest"), product("high")),
         "m1_gemm": (lambda: torch.mm(row, weight), lambda: torch.mm(rows, weight)),
         "exp_heavy": both("exps", px, py, long(N // 4), "cured"),
-        "tiny_launches": both("tiny", py, long(SMALL), "cured"),
-        "cached_copy": (lambda: copied.copy_(small), lambda: y.copy_(x)),
+        "tiny_launches": (
+            lambda: lib.tiny(py, long(launches * TINY), launches, stream),
+            lambda: lib.tiny(py, long(launches * TINY), 1, stream),
+        ),
+        "cached_copy": (repeated(copied, small), repeated(y, x)),
     }
 
 
@@ -102,42 +116,50 @@ def median_us(run: Callable[[], object], samples: int = 20) -> float:
 
 def main() -> None:
     """One of the three recordings."""
-    what, *out = sys.argv[1:]
-    made = pairs()
+    what, *words = sys.argv[1:]
+    made = pairs(PROFILED if what == "ncu" else MANY)
     if what == "time":
         times = {
             name: {"sick_us": median_us(sick), "cured_us": median_us(cured)}
             for name, (sick, cured) in made.items()
         }
         device = torch.cuda.get_device_name()
-        Path(out[0]).write_text(
+        Path(words[0]).write_text(
             json.dumps({"device": device, "torch": torch.__version__, "times": times}, indent=1)
         )
-    elif what == "trace":
-        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-        for sick, _ in made.values():
-            sick()
-        torch.cuda.synchronize()
-        with torch.profiler.profile(activities=activities, record_shapes=True) as profiler:
-            for name, (sick, _) in made.items():
-                with torch.profiler.record_function(f"sick:{name}"):
-                    sick()
-                torch.cuda.synchronize()
-        profiler.export_chrome_trace(out[0])
-    elif what == "ncu":
-        for sick, cured in made.values():
-            sick(), cured()
-        torch.cuda.synchronize()
-        for name, (sick, cured) in made.items():
-            for state, run in (("sick", sick), ("cured", cured)):
-                if name == "tiny_launches" and state == "sick":
-                    continue  # 512 launches of the twin's kernel: the trace shows them
-                torch.cuda.nvtx.range_push(f"{name}:{state}")
-                torch.cuda.profiler.start()
+        return
+    runs = [
+        (f"{name}:{state}", run)
+        for name, both in made.items()
+        for state, run in zip(("sick", "cured"), both, strict=True)
+        if what == "trace" or not words or name in words
+    ]
+    for _, run in runs:
+        run()
+    torch.cuda.synchronize()
+    traced(runs, words[0]) if what == "trace" else profiled(runs)
+
+
+def traced(runs: list[tuple[str, Callable[[], object]]], path: str) -> None:
+    """A trace of each, under its name."""
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, record_shapes=True) as profiler:
+        for name, run in runs:
+            with torch.profiler.record_function(name):
                 run()
-                torch.cuda.synchronize()
-                torch.cuda.profiler.stop()
-                torch.cuda.nvtx.range_pop()
+            torch.cuda.synchronize()
+    profiler.export_chrome_trace(path)
+
+
+def profiled(runs: list[tuple[str, Callable[[], object]]]) -> None:
+    """Each once under a profiler that waits for the call."""
+    for name, run in runs:
+        torch.cuda.nvtx.range_push(name)
+        torch.cuda.profiler.start()
+        run()
+        torch.cuda.synchronize()
+        torch.cuda.profiler.stop()
+        torch.cuda.nvtx.range_pop()
 
 
 main()
