@@ -40,7 +40,7 @@ docs: setup-dev ## the documentation, in docs/_build: html and a manual page
 
 readme: setup-dev ## run the two commands; put their output and picture into the README
 	$(BIN)/python tools/readme.py
-	$(BIN)/python tools/picture.py report.html docs/img/report.png
+	$(BIN)/python -m tools.picture report.html docs/img/report.png
 
 page: ## bundle the interactive page (needs node and npm)
 	cd web && npm ci --no-audit --no-fund && npm run build

@@ -1,20 +1,24 @@
-"""The picture of the README: python tools/picture.py report.html docs/img/report.png."""
+"""The picture of the README: python -m tools.picture report.html docs/img/report.png."""
 
-import shutil
 import sys
 from pathlib import Path
+
+from tools.browser import CURE, executable
 
 WIDTH, HEIGHT = 1200, 1150  # the answer and the chart; the tables below are cut off
 
 
 def main(page: Path, picture: Path) -> None:
-    """Open `page` in the system's Chromium and keep what a reader sees first."""
+    """Open `page` in a Chromium and keep what a reader sees first."""
     from playwright.sync_api import sync_playwright
 
     picture.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as play:
+        found = executable(play)
+        if found is None:
+            sys.exit(f"no Chromium that starts: {CURE}")
         browser = play.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=found, args=["--no-sandbox", "--disable-gpu"]
         )
         view = browser.new_page(
             viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", offline=True

@@ -1,6 +1,5 @@
-"""A real browser for the page: the system's Chromium, offline, with a fresh profile."""
+"""A real browser for the page: a Chromium, offline, with a fresh profile."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from roofline.report import html
+from tools.browser import CURE, executable
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -22,12 +22,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         pytest.skip("playwright is not installed: pip install 'roofline[dev]'")
-    chromium = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if chromium is None:
-        pytest.skip("no Chromium on the PATH: apt install chromium")
     with sync_playwright() as playwright:
+        chromium = executable(playwright)
+        if chromium is None:
+            pytest.skip(f"no Chromium that starts: {CURE}")
         context = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"), executable_path=chromium, args=FLAGS, headless=True,
             offline=True,
