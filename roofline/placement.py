@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from roofline.device import DRAM, Ceiling, Resource, Roof
 from roofline.errors import BadInput
+from roofline.units import show, show_share
 from roofline.work import Count, Ledger, Work
 
 ABOVE = 1.05  # a point this far over its roof is a finding about the model
@@ -23,6 +24,13 @@ class Bound:
     ceiling: Ceiling  # what serves it: another pipe where the device maps one
     amount: int  # demanded.unit
     count: Count = Count.ALGORITHMIC  # who counted the amount
+
+    def __str__(self) -> str:
+        unit, basis = self.demanded.unit, self.ceiling.provenance.basis.value
+        return (
+            f"{self.demanded.name}: {show(self.amount, unit)} at "
+            f"{show(self.ceiling.rate, f'{unit}/s')} ({basis})"
+        )
 
     @property
     def least_s(self) -> float:
@@ -38,9 +46,9 @@ class Bound:
         return self.amount / high, self.amount / low
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Placement:
-    """Where some work sits under a roof."""
+    """Where some work sits under a roof; in a prompt it is one line that says so."""
 
     work: Work
     bounds: tuple[Bound, ...]  # slowest first; empty for work that needs nothing or has no ceiling
@@ -51,6 +59,17 @@ class Placement:
     measured_s: float | None = None
     # Which of its counts was placed: the formula, or, without one, what counters saw.
     count: Count = Count.ALGORITHMIC
+
+    def __repr__(self) -> str:
+        if self.roof_s is None:
+            return "no roof: nothing that it needs has both a count and a ceiling"
+        roof = f"{show(self.roof_s, 's')} at the roof"
+        bound = f", bound by {self.binding}" if self.binding else ""
+        took = "" if self.measured_s is None else f"; measured {show(self.measured_s, 's')}"
+        share = self.roof_fraction
+        reached = "" if share is None else f", {show_share(share)} of the roof"
+        lacking = [*self.unaccounted, *(f"no ceiling of {r.name}" for r in self.no_ceiling)]
+        return f"{roof}{bound}{took}{reached}" + "".join(f"; {text}" for text in lacking)
 
     @property
     def counted(self) -> tuple[Ledger, ...]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -84,3 +85,19 @@ def test_an_account_is_one_line_too() -> None:
 
     assert repr(counted) == "mm: 1 operator call, 8.00 flop and 32.0 B over dram"
     assert counted._repr_html_().startswith("<pre")
+
+
+def test_a_placement_is_one_line_too() -> None:
+    """33,570,816 B over 3.35 TB/s take 10.0 us, 59 % of 17 us."""
+    ledger = rl.ops.gemm(m=1, n=4096, k=4096, dtype="fp16")
+    sxm = rl.device("h100-sxm")
+
+    assert repr(rl.place(ledger, sxm, time_s=17e-6)) == (
+        "10.0 us at the roof, bound by dram: 33.6 MB at 3.35 TB/s (datasheet); "
+        "measured 17.0 us, 59% of the roof"
+    )
+    only_memory = sxm.in_force()
+    only_memory = replace(
+        only_memory, ceilings=tuple(c for c in only_memory.ceilings if c.resource.unit == "B")
+    )
+    assert repr(rl.place(ledger, only_memory)).endswith("; no ceiling of tensor-fp16")
