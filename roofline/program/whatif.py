@@ -155,7 +155,7 @@ def _known_as_one(program: Program) -> dict[int, int]:
 
 
 def _identity(item: Item) -> tuple[object, ...]:
-    return item.name, item.module, item.phase, item.signatures
+    return item.name, item.module, item.phase, frozenset(item.signatures)
 
 
 def _retyped(signature: Signature, dtype: str) -> Signature:

@@ -177,3 +177,12 @@ def test_a_trace_whose_rows_are_as_many_as_its_weights_are_wide_is_refused():
         rebatched(trace(*TRACE, square), 32)
     with pytest.raises(BadInput, match="no input of the recording begins with a batch"):
         rebatched(trace(TRACE[2]), 32)
+
+
+def test_groups_meet_although_their_parts_stand_in_another_order():
+    """With other sizes parts move between levels, and are met in another order."""
+    run = recorded(models.transformer, 4)
+    made = what_if(run, batch=256)
+
+    for by in ("call", "operator", "module", "phase"):
+        assert {c.before.name for c in made.by(by)} == {i.name for i in made.before.by(by)}
