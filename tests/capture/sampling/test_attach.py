@@ -5,12 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
-from roofline.capture.kernels import Kernel  # noqa: E402
-from roofline.capture.sampling.attach import attach  # noqa: E402
-from roofline.capture.sampling.join import Samples  # noqa: E402
-from roofline.runfile import Step  # noqa: E402
+from roofline.capture.kernels import Kernel
+from roofline.capture.sampling.attach import attach
+from roofline.capture.sampling.join import Samples
+from roofline.runfile import Step
 
 READ, WRITE = "dram__bytes_read.sum", "dram__bytes_write.sum"
 
