@@ -4,14 +4,14 @@ Counters belong to the launches they were taken in; they meet the durations of t
 only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roofline import counters
 from roofline.counters import Reading
 from roofline.program import sampled
-from roofline.program.columns import is_kind
+from roofline.program.columns import batches, is_kind
 from roofline.runfile import Run
 from roofline.work import Entry, Exactness, Ledger
 
@@ -44,14 +44,15 @@ def counted(run: Run) -> dict[int, Counted]:
         return {at: Counted(achieved=moved) for at, moved in sampled.of_signatures(run).items()}
     if not any(len(chunk.values) for chunk in run.events["counters"].chunks):
         return {}
-    kernels = run.events.select(["signature", "counters"]).filter(_alone(run.events))
-    means = _means(kernels)
+    alone = _alone(run.events)
+    means = _means(run.events, alone)
     launches: dict[int, list[dict[str, float]]] = {}
     names = dict.fromkeys((name for each in means.values() for name in each), 1.0)
     if counters.executed(names) or counters.achieved(names):
-        for signature, pairs in zip(*(kernels[at].to_pylist() for at in range(2)), strict=True):
-            if pairs:
-                launches.setdefault(signature, []).append(dict(pairs))
+        for kernels in _kernels(run.events, alone):
+            for signature, pairs in zip(*(each.to_pylist() for each in kernels), strict=True):
+                if pairs:
+                    launches.setdefault(signature, []).append(dict(pairs))
     return {
         signature: Counted(
             # A product of means is not the mean of products: each launch is counted by itself.
@@ -71,25 +72,42 @@ def _alone(events: "pa.Table") -> "pa.ChunkedArray":
     return pc.and_not(is_kind(events, ("kernel", "region")), pc.fill_null(by_call, False))
 
 
-def _means(kernels: "pa.Table") -> dict[int, dict[str, float]]:
+def _kernels(
+    events: "pa.Table", chosen: "pa.ChunkedArray"
+) -> "Iterator[tuple[pa.Array, pa.Array]]":
+    """Signatures and counters of the chosen events, a part at a time."""
+    for at, batch in batches(events, ["signature", "counters"]):
+        some = batch.filter(chosen.slice(at, len(batch)).combine_chunks())
+        if len(some):
+            yield some["signature"], some["counters"]
+
+
+def _means(events: "pa.Table", chosen: "pa.ChunkedArray") -> dict[int, dict[str, float]]:
     """Every counter's mean over the launches of a signature that have it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    held = kernels["counters"].combine_chunks()
-    # Offsets point into all the pairs of the array that a filtered one may be a part of.
-    first, last = held.offsets[0].as_py(), held.offsets[-1].as_py()
-    rows = pc.list_parent_indices(pa.ListArray.from_arrays(held.offsets, held.keys))
-    single = pa.table({
-        "signature": kernels["signature"].take(rows),
-        "name": held.keys[first:last].dictionary_encode(),
-        "value": held.items[first:last],
-    })  # fmt: skip
-    means = single.group_by(["signature", "name"]).aggregate([("value", "mean")])
-    found: dict[int, dict[str, float]] = {}
-    for row in means.to_pylist():
-        found.setdefault(row["signature"], {})[row["name"]] = row["value_mean"]
-    return found
+    found: dict[int, dict[str, list[float]]] = {}
+    for signatures, held in _kernels(events, chosen):
+        # Offsets point into all the pairs of the array that a filtered one may be a part of.
+        first, last = held.offsets[0].as_py(), held.offsets[-1].as_py()
+        rows = pc.list_parent_indices(pa.ListArray.from_arrays(held.offsets, held.keys))
+        single = pa.table({
+            "signature": signatures.take(rows),
+            "name": held.keys[first:last].dictionary_encode(),
+            "value": held.items[first:last],
+        })  # fmt: skip
+        sums = single.group_by(["signature", "name"]).aggregate([
+            ("value", "sum"), ("value", "count"),
+        ])  # fmt: skip
+        for row in sums.to_pylist():
+            total = found.setdefault(row["signature"], {}).setdefault(row["name"], [0.0, 0])
+            total[0] += row["value_sum"]
+            total[1] += row["value_count"]
+    return {
+        signature: {name: total / count for name, (total, count) in each.items()}
+        for signature, each in found.items()
+    }
 
 
 def _mean_ledger(ledgers: Sequence[Ledger | None]) -> Ledger | None:

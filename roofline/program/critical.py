@@ -7,14 +7,21 @@ dependencies between streams, so that the path is one of times: what ended last 
 the next was waiting for.
 """
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from roofline.program.columns import is_kind, measured_steps
+from roofline.program.columns import batches, is_kind, measured_steps
 from roofline.program.overlap import communicates
 from roofline.runfile import Run
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WHAT = ("kernel", "communication", "memcpy")
 TOUCHING_NS = 1_000  # assumed: kernels that overlap by less follow each other
 
 
@@ -33,56 +40,93 @@ class CriticalPath:
 def critical_path(run: Run) -> CriticalPath | None:
     """None where nothing ran on a device, or steps have no length."""
     steps = [i for i in measured_steps(run) if run.steps[i].duration_ns]
-    table = run.events.select(
-        ["signature", "kind", "step", "start_ns", "duration_ns", "parent"]
-    ).filter(is_kind(run.events, ("kernel", "memcpy")))
-    if not steps or not table.num_rows:
-        return None
-    talks = communicates(run, table).to_pylist()
-    columns = (table[name].to_pylist() for name in ("step", "start_ns", "duration_ns"))
-    in_step: dict[int, list[tuple[int, int, int]]] = {step: [] for step in steps}
-    for row, (step, start, ns) in enumerate(zip(*columns, strict=True)):
-        if step in in_step and ns is not None:
-            in_step[step].append((start + ns, start, row))
-    kinds, named = table["kind"].to_pylist(), table["signature"].to_pylist()
-    spent = {"kernel": 0, "communication": 0, "memcpy": 0, "waiting": 0}
-    beside_ns, names = 0, dict[str, int]()
-    for step in steps:
+    spent, beside_ns, names, some = dict.fromkeys((*_WHAT, "waiting"), 0), 0, Counter[str](), False
+    for step, work in _by_step(run, steps):
+        some |= bool(work.start)
         begin = run.steps[step].start_ns
-        path = _walk(in_step[step], begin, begin + run.steps[step].duration_ns, spent)
+        waited, path = _walk(work, begin, begin + run.steps[step].duration_ns)
         # On a device the recorder's own work on the host may hide behind kernels.
-        spent["waiting"] = max(spent["waiting"] - run.steps[step].bookkeeping_ns, 0)
-        on_path = {row for _, row in path}
-        beside_ns += sum(end - start for end, start, row in in_step[step] if row not in on_path)
-        for ns, row in path:
-            spent["communication" if talks[row] else kinds[row]] += ns
-            name = run.signatures[named[row]].name
-            names[name] = names.get(name, 0) + ns
-    longest = sorted(names.items(), key=lambda pair: pair[1], reverse=True)
+        spent["waiting"] += max(waited - run.steps[step].bookkeeping_ns, 0)
+        beside_ns += sum(work.end) - sum(work.start)
+        for ns, at in path:
+            beside_ns -= work.end[at] - work.start[at]
+            spent[_WHAT[work.what[at]]] += ns
+            names[run.signatures[work.signature[at]].name] += ns
+    if not some:
+        return None
     return CriticalPath(
         kernels_s=spent["kernel"] / 1e9,
         communication_s=spent["communication"] / 1e9,
         copies_s=spent["memcpy"] / 1e9,
         waiting_s=spent["waiting"] / 1e9,
         beside_s=beside_ns / 1e9,
-        longest=tuple((name, ns / 1e9) for name, ns in longest),
+        longest=tuple((name, ns / 1e9) for name, ns in names.most_common()),
     )
 
 
-def _walk(
-    events: Sequence[tuple[int, int, int]], begin: int, end: int, spent: dict[str, int]
-) -> list[tuple[int, int]]:
-    """(ns on the path, row) of what is on it, from the end of a step to its begin."""
-    ordered = sorted(events)
-    ends = [done for done, _, _ in ordered]
-    path: list[tuple[int, int]] = []
-    now, at = end, len(ordered) - 1
+class _Work:
+    """What ran on the device for one step, column by column."""
+
+    def __init__(self) -> None:
+        self.end, self.start = array("q"), array("q")
+        self.signature, self.what = array("i"), array("b")  # the latter in _WHAT
+
+
+def _by_step(run: Run, steps: Sequence[int]) -> Iterator[tuple[int, _Work]]:
+    """Each of `steps` with its work, in turn; held is only what is not yet whole."""
+    left = _counts(run)
+    wanted, works = set(steps), dict[int, _Work]()
+    for batch in _timed(run, ["signature", "kind", "step", "start_ns", "duration_ns", "parent"]):
+        names = ("signature", "step", "start_ns", "duration_ns")
+        talks, copies = communicates(run, batch), is_kind(batch, ("memcpy",))
+        columns = (batch[name].to_pylist() for name in names)
+        for signature, step, start, ns, talk, copy in zip(
+            *columns, talks.to_pylist(), copies.to_pylist(), strict=True
+        ):
+            if step not in wanted:
+                continue
+            work = works.setdefault(step, _Work())
+            work.start.append(start)
+            work.end.append(start + ns)
+            work.signature.append(signature)
+            work.what.append(1 if talk else 2 if copy else 0)
+        for step in [step for step, work in works.items() if len(work.start) == left[step]]:
+            yield step, works.pop(step)
+    yield from ((step, _Work()) for step in steps if not left[step])
+
+
+def _counts(run: Run) -> Counter[int]:
+    """How much there is for each step."""
+    found = Counter[int]()
+    for batch in _timed(run, ["kind", "step", "duration_ns"]):
+        for each in batch["step"].value_counts().to_pylist():
+            found[each["values"]] += each["counts"]
+    return found
+
+
+def _timed(run: Run, names: Sequence[str]) -> "Iterator[pa.Table]":
+    """What ran on the device for a known time, a part at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for _, batch in batches(run.events, names):
+        table = pa.Table.from_batches([batch])
+        ran = pc.and_(is_kind(table, ("kernel", "memcpy")), table["duration_ns"].is_valid())
+        yield table.filter(ran)
+
+
+def _walk(work: _Work, begin: int, end: int) -> tuple[int, Iterator[tuple[int, int]]]:
+    """Time of nothing, and (ns on the path, place in `work`) of what is on it, last first."""
+    order = sorted(range(len(work.end)), key=lambda at: (work.end[at], work.start[at]))
+    ends = array("q", (work.end[at] for at in order))
+    lasted, places = array("q"), array("q")
+    now, at, waited = end, len(order) - 1, 0
     while at >= 0:
-        done, start, row = ordered[at]
-        reached = min(done, now)
-        spent["waiting"] += now - reached
-        path.append((max(reached - max(start, begin), 0), row))
+        place = order[at]
+        start, reached = work.start[place], min(work.end[place], now)
+        waited += now - reached
+        lasted.append(max(reached - max(start, begin), 0))
+        places.append(place)
         now = max(start, begin)
         at = min(bisect_right(ends, now + TOUCHING_NS), at) - 1
-    spent["waiting"] += max(now - begin, 0)
-    return path
+    return waited + max(now - begin, 0), zip(lasted, places, strict=True)

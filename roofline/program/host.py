@@ -3,16 +3,13 @@
 Only of recordings in which something ran on a device; a CPU waits for nobody.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from roofline.device import PCIE
-from roofline.program.columns import in_steps, is_kind
+from roofline.program.columns import batches, in_steps, is_kind
 from roofline.runfile import Run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,39 +79,55 @@ def copies(run: Run) -> tuple[Copy, ...]:
 
 def kernels(run: Run, launch_s: float | None) -> Kernels | None:
     """What was started on the device; `launch_s` is the time to start one, None is not known."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    by_graph = is_kind(run.events, ("launch",)).take(run.events["parent"])
+    events = run.events
+    by_graph = is_kind(events, ("launch",)).take(events["parent"])
     alone = pc.invert(pc.fill_null(by_graph, False))
-    ran = pc.and_(in_steps(run), is_kind(run.events, ("kernel", "memcpy")))
-    events = run.events.filter(pc.and_(ran, alone))
-    if not events.num_rows:
+    ran = pc.and_(in_steps(run), is_kind(events, ("kernel", "memcpy")))
+    chosen = pc.and_(ran, alone)
+    started = pc.sum(chosen).as_py()
+    if not started:
         return None
     limit = round((launch_s or 0.0) * 1e9)
-    ours = is_kind(events, ("kernel",))
-    short = events.filter(pc.and_(ours, pc.less(events["duration_ns"], limit)))
-    by = short.group_by("signature").aggregate([("duration_ns", "sum")])
-    by = by.sort_by([("duration_ns_sum", "descending")])
-    names = dict.fromkeys(run.signatures[at].name for at in by["signature"].to_pylist())
+    ours = pc.and_(chosen, is_kind(events, ("kernel",)))
+    count, took = 0, Counter[int]()
+    for at, batch in batches(events, ["signature", "duration_ns"]):
+        below = pc.fill_null(pc.less(batch["duration_ns"], limit), False)
+        short = batch.filter(pc.and_(ours.slice(at, len(batch)), below).combine_chunks())
+        count += len(short)
+        by = pa.table(short).group_by("signature").aggregate([("duration_ns", "sum")])
+        for signature, ns in zip(*(column.to_pylist() for column in by.columns), strict=True):
+            took[signature] += ns
+    names = dict.fromkeys(run.signatures[at].name for at, _ in took.most_common())
     return Kernels(
-        started=events.num_rows,
-        short=short.num_rows,
-        short_s=(pc.sum(short["duration_ns"]).as_py() or 0) / 1e9,
+        started=started,
+        short=count,
+        short_s=took.total() / 1e9,
         shortest=tuple(names)[:4],
     )
 
 
 def _grouped(run: Run, kinds: tuple[str, ...]) -> Iterator[tuple[str, str, int, int, int]]:
     """(name, operator that caused it, signature, how many, ns) of events in measured steps."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     events = run.events
-    chosen = events.filter(pc.and_(in_steps(run), is_kind(events, kinds)))
-    causes = events["signature"].take(chosen["parent"])
-    table: pa.Table = chosen.select(["signature", "duration_ns"]).append_column("cause", causes)
-    groups = table.group_by(["signature", "cause"], use_threads=False)
-    sums = groups.aggregate([("duration_ns", "sum"), ([], "count_all")])
+    chosen = pc.and_(in_steps(run), is_kind(events, kinds))
+    found: dict[tuple[int, int | None], list[int]] = {}
+    for at, batch in batches(events, ["signature", "duration_ns", "parent"]):
+        some = batch.filter(chosen.slice(at, len(batch)).combine_chunks())
+        causes = events["signature"].take(some["parent"]).combine_chunks()
+        table = pa.table({"at": some["signature"], "cause": causes, "ns": some["duration_ns"]})
+        groups = table.group_by(["at", "cause"], use_threads=False)
+        sums = groups.aggregate([([], "count_all"), ("ns", "sum")])
+        columns = (sums[name].to_pylist() for name in ("at", "cause", "count_all", "ns_sum"))
+        for signature, cause, count, ns in zip(*columns, strict=True):
+            total = found.setdefault((signature, cause), [0, 0])
+            total[0] += count
+            total[1] += ns or 0
     names = [signature.name for signature in run.signatures]
-    columns = ("signature", "cause", "count_all", "duration_ns_sum")
-    for at, cause, count, ns in zip(*(sums[name].to_pylist() for name in columns), strict=True):
-        yield names[at], "" if cause is None else names[cause], at, count, ns or 0
+    for (signature, cause), (count, ns) in found.items():
+        yield names[signature], "" if cause is None else names[cause], signature, count, ns

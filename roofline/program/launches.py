@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from roofline import counters
 from roofline.counters import Reading
-from roofline.program.columns import is_kind
+from roofline.program.columns import batches, is_kind
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
@@ -53,18 +53,20 @@ def _pairs(events: "pa.Table", caused: "pa.ChunkedArray") -> list[tuple[int, int
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = pc.indices_nonzero(caused).cast(pa.int64())
-    table = pa.table({
-        "call": events["signature"].take(events["parent"].take(rows)),
-        "kernel": events["signature"].take(rows),
-        "ns": events["duration_ns"].take(rows),
-        "row": rows,
-    })  # fmt: skip
-    sums = table.group_by(["call", "kernel"], use_threads=False).aggregate([
-        ("ns", "sum"), ("row", "min"),
-    ])  # fmt: skip
-    columns = ("call", "kernel", "ns_sum", "row_min")
-    each = zip(*(sums[name].to_pylist() for name in columns), strict=True)
-    return sorted(
-        ((c, k, ns or 0, row) for c, k, ns, row in each), key=lambda p: p[2], reverse=True
-    )
+    found: dict[tuple[int, int], list[int]] = {}
+    for at, batch in batches(events, ["signature", "parent", "duration_ns"]):
+        rows = pc.indices_nonzero(caused.slice(at, len(batch)))
+        table = pa.table({
+            "call": events["signature"].take(batch["parent"].take(rows)).combine_chunks(),
+            "kernel": batch["signature"].take(rows),
+            "ns": batch["duration_ns"].take(rows),
+            "row": pc.add(rows.cast(pa.int64()), at),
+        })  # fmt: skip
+        sums = table.group_by(["call", "kernel"], use_threads=False).aggregate([
+            ("ns", "sum"), ("row", "min"),
+        ])  # fmt: skip
+        columns = (sums[name].to_pylist() for name in ("call", "kernel", "ns_sum", "row_min"))
+        for call, kernel, ns, row in zip(*columns, strict=True):
+            found.setdefault((call, kernel), [0, row])[0] += ns or 0
+    pairs = [(call, kernel, ns, row) for (call, kernel), (ns, row) in found.items()]
+    return sorted(pairs, key=lambda pair: pair[2], reverse=True)

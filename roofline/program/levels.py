@@ -1,11 +1,11 @@
 """The boundary that the data of each call crossed: as memory was recorded, or within bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from roofline.device import HIERARCHY
 from roofline.placement import ABOVE
-from roofline.program.columns import storages
+from roofline.program.columns import batches, storages
 from roofline.program.placed import Placed
 from roofline.program.residency import reaches
 from roofline.program.unnamed import OPEN, Range, ranges
@@ -34,13 +34,16 @@ def levels(
         return known, known
     found = _recorded(run, placed, events) if storages(run) else _bounded(placed, events)
     known_at: dict[tuple[int, Range], tuple[int, int]] = {}
-    pairs = []
-    for at, reach in zip(signatures.to_pylist(), found, strict=True):
+    near, far = bytearray(len(signatures)), bytearray(len(signatures))
+    for row, ((at, _), reach) in enumerate(zip(_calls(events), found, strict=True)):
         if (at, reach) not in known_at:
             known_at[at, reach] = _between(placed, at, reach, means_s.get(at))
-        pairs.append(known_at[at, reach])
-    near, far = ([pair[side] for pair in pairs] for side in (0, 1))
-    return pa.array(near, pa.int8()), pa.array(far, pa.int8())
+        near[row], far[row] = known_at[at, reach]
+    one, other = (
+        pa.Array.from_buffers(pa.int8(), len(side), [None, pa.py_buffer(side)])
+        for side in (near, far)
+    )
+    return one, other
 
 
 def _between(placed: Placed, signature: int, reach: Range, mean_s: float | None) -> tuple[int, int]:
@@ -62,10 +65,16 @@ def _recorded(run: Run, placed: Placed, events: "pa.Table") -> list[Range]:
     return [Range(each[row], each[row]) for row in events["row"].to_pylist()]
 
 
-def _bounded(placed: Placed, events: "pa.Table") -> list[Range]:
+def _bounded(placed: Placed, events: "pa.Table") -> Iterator[Range]:
     """As shapes alone allow."""
     free = [placed.free(at) or s.call is None for at, s in enumerate(placed.signatures)]
-    rows = [*zip(*(events[name].to_pylist() for name in ("signature", "step")), strict=True)]
     caches = {c.capacity for c in placed.roof.ceilings if c.resource in HIERARCHY and c.capacity}
-    found = ranges([row for row in rows if not free[row[0]]], placed.signatures, caches)
-    return [OPEN if free[signature] else next(found) for signature, _ in rows]
+    busy = (call for call in _calls(events) if not free[call[0]])
+    found = ranges(busy, placed.signatures, caches)
+    return (OPEN if free[signature] else next(found) for signature, _ in _calls(events))
+
+
+def _calls(events: "pa.Table") -> Iterator[tuple[int, int]]:
+    """Signature and step of each of `events`."""
+    for _, batch in batches(events, ["signature", "step"]):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

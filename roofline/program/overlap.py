@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.ops import collective
-from roofline.program.columns import in_steps, is_kind, union_ns
+from roofline.program.columns import batches, in_steps, is_kind, total_ns, union_ns
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
@@ -40,27 +40,23 @@ def overlap(run: Run) -> Overlap | None:
     import pyarrow.compute as pc
 
     events = run.events
-    chosen = pc.and_(
-        pc.and_(in_steps(run), is_kind(events, ("kernel", "memcpy"))),
-        pc.is_valid(events["duration_ns"]),
-    )
-    table = events.select(["start_ns", "duration_ns", "stream", "signature", "parent"])
-    table = table.filter(chosen)
-    if not table.num_rows:
+    known = pc.and_(in_steps(run), events["duration_ns"].is_valid())
+    chosen = pc.and_(known, is_kind(events, ("kernel", "memcpy")))
+    if not pc.any(chosen).as_py():
         return None
-    communication = communicates(run, table)
-    busy_ns = _union(table)
-    others_ns = _union(table.filter(pc.invert(communication)))
+    communication = pc.and_(chosen, _communication(run))
+    busy_ns = union_ns(events, chosen)
+    others_ns = union_ns(events, pc.and_not(chosen, communication))
     return Overlap(
-        streams=max(len(pc.unique(table["stream"].drop_null())), 1),
-        sum_s=(pc.sum(table["duration_ns"]).as_py() or 0) / 1e9,
+        streams=max(len(_streams(events, chosen)), 1),
+        sum_s=total_ns(events, chosen) / 1e9,
         busy_s=busy_ns / 1e9,
-        communication_s=_union(table.filter(communication)) / 1e9,
+        communication_s=union_ns(events, communication) / 1e9,
         exposed_s=(busy_ns - others_ns) / 1e9,
     )
 
 
-def communicates(run: Run, events: "pa.Table") -> "pa.ChunkedArray":
+def communicates(run: Run, events: "pa.Table | pa.RecordBatch") -> "pa.Array":
     """For each of `events` (signature, parent), whether it is communication."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -72,7 +68,23 @@ def communicates(run: Run, events: "pa.Table") -> "pa.ChunkedArray":
     return pc.or_(by_name.take(events["signature"]), caused)
 
 
-def _union(table: "pa.Table") -> int:
-    import pyarrow.compute as pc
+def _communication(run: Run) -> "pa.ChunkedArray":
+    """For each event, whether it is."""
+    import pyarrow as pa
 
-    return union_ns(table["start_ns"], pc.add(table["start_ns"], table["duration_ns"]))
+    parts = batches(run.events, ["signature", "parent"])
+    found = [chunk for _, part in parts for chunk in communicates(run, part).chunks]
+    return pa.chunked_array(found, pa.bool_())
+
+
+def _streams(events: "pa.Table", chosen: "pa.ChunkedArray") -> set[int]:
+    """The streams that are known."""
+    return {
+        stream
+        for at, batch in batches(events, ["stream"])
+        for stream in batch["stream"]
+        .filter(chosen.slice(at, len(batch)).combine_chunks())
+        .drop_null()
+        .unique()
+        .to_pylist()
+    }

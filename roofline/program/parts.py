@@ -1,9 +1,11 @@
 """Timed events -> parts: equal calls of one phase and module, their times together."""
 
-from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from roofline.device import HIERARCHY
+from roofline.kept import column
+from roofline.program.columns import batches
 from roofline.program.item import Part
 from roofline.program.placed import Placed
 
@@ -13,23 +15,27 @@ if TYPE_CHECKING:
 _KEYS = ["signature", "level", "perhaps", "phase", "module"]
 
 
+@dataclass(slots=True)
+class _Group:
+    """What becomes a part."""
+
+    kind: str
+    calls: int = 0
+    timed: int = 0  # calls whose time is known
+    page_faults: int | None = None
+    step_ns: dict[int, int] = field(default_factory=dict)
+    times: memoryview = field(default_factory=lambda: memoryview(b""))
+    written: int = 0  # of `times`
+
+
 def parts_of(events: "pa.Table", placed: Placed) -> tuple[Part, ...]:
     """The parts of `timing.timed` events, in order of the first of each."""
-    import pyarrow as pa
-
-    numbered = events.append_column("first", pa.array(range(events.num_rows), pa.int64()))
-    groups = numbered.group_by(_KEYS, use_threads=False).aggregate([
-        ("first", "min"), ("first", "count"), ("time_ns", "list"), ("page_faults", "sum"),
-    ])  # fmt: skip
-    kinds = events["kind"].take(groups["first_min"]).to_pylist()
-    keys = zip(*(groups[name].to_pylist() for name in _KEYS), strict=True)
-    totals = zip(
-        groups["first_count"].to_pylist(), groups["page_faults_sum"].to_pylist(), strict=True
-    )
-    times = (
-        chunk[at].values for chunk in groups["time_ns_list"].chunks for at in range(len(chunk))
-    )
-    steps = _by_step(events)
+    groups = _groups(events)
+    times, at = column(sum(group.timed for group in groups.values())), 0
+    for group in groups.values():
+        group.times = times[at : at + group.timed]
+        at += group.timed
+    _write(events, groups)
     return tuple(
         Part(
             signature=key[0],
@@ -37,22 +43,56 @@ def parts_of(events: "pa.Table", placed: Placed) -> tuple[Part, ...]:
             shapes=placed.shapes(key[0]),
             phase=key[3],
             module=key[4],
-            kind=kind,
+            kind=group.kind,
             once=placed.at(key[0], HIERARCHY[key[1]], HIERARCHY[key[2]]),
-            calls=calls,
-            times_ns=array("q", known.drop_null().to_pylist()),
-            step_ns=steps.get(key, {}),
-            page_faults=faults,
+            calls=group.calls,
+            times_ns=group.times,
+            step_ns=group.step_ns,
+            page_faults=group.page_faults,
         )
-        for key, kind, (calls, faults), known in zip(keys, kinds, totals, times, strict=True)
+        for key, group in groups.items()
     )
 
 
-def _by_step(events: "pa.Table") -> dict[tuple[Any, ...], dict[int, int]]:
-    """Known time of each part in each step."""
-    known = events.filter(events["time_ns"].is_valid())
-    sums = known.group_by([*_KEYS, "step"], use_threads=False).aggregate([("time_ns", "sum")])
-    found: dict[tuple[Any, ...], dict[int, int]] = {}
-    for *key, step, ns in zip(*(column.to_pylist() for column in sums.columns), strict=True):
-        found.setdefault(tuple(key), {})[step] = ns
+def _groups(events: "pa.Table") -> dict[tuple[Any, ...], _Group]:
+    """Everything of each part but the times of its calls one by one."""
+    found: dict[tuple[Any, ...], _Group] = {}
+    names = [*_KEYS, "step", "kind", "page_faults", "time_ns"]
+    for _, batch in batches(events, names):
+        keys = [*_KEYS, "step", "kind"]
+        sums = _table(batch).group_by(keys, use_threads=False).aggregate([
+            ([], "count_all"), ("time_ns", "count"), ("time_ns", "sum"), ("page_faults", "sum"),
+        ])  # fmt: skip
+        columns = (*keys, "count_all", "time_ns_count", "time_ns_sum", "page_faults_sum")
+        rows = zip(*(sums[name].to_pylist() for name in columns), strict=True)
+        for *key, step, kind, calls, timed, ns, faults in rows:
+            group = found.setdefault(tuple(key), _Group(kind))
+            group.calls += calls
+            group.timed += timed
+            if timed:
+                group.step_ns[step] = group.step_ns.get(step, 0) + ns
+            if faults is not None:
+                group.page_faults = (group.page_faults or 0) + faults
     return found
+
+
+def _write(events: "pa.Table", groups: dict[tuple[Any, ...], _Group]) -> None:
+    """The known times of each part, in order."""
+    for _, batch in batches(events, [*_KEYS, "time_ns"]):
+        known = _table(batch.filter(batch["time_ns"].is_valid()))
+        lists = known.group_by(_KEYS, use_threads=False).aggregate([("time_ns", "list")])
+        keys = zip(*(lists[name].to_pylist() for name in _KEYS), strict=True)
+        each = (
+            chunk[i].values for chunk in lists["time_ns_list"].chunks for i in range(len(chunk))
+        )
+        for key, values in zip(keys, each, strict=True):
+            group, octets = groups[key], memoryview(values.buffers()[1])
+            own = octets.cast("q")[values.offset : values.offset + len(values)]
+            group.times[group.written : group.written + len(own)] = own
+            group.written += len(own)
+
+
+def _table(batch: "pa.RecordBatch") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch])

@@ -3,10 +3,10 @@
 Columns throughout: a run can hold millions of events.
 """
 
-from array import array
 from typing import TYPE_CHECKING
 
-from roofline.program.columns import in_steps, is_kind, union_ns
+from roofline.kept import Kept, column
+from roofline.program.columns import batches, in_steps, is_kind, total_ns, union_ns
 from roofline.program.levels import levels
 from roofline.program.placed import Placed
 from roofline.runfile import Run
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _CALLS = ("op", "region")
 _ON_DEVICE = ("kernel", "memcpy")
-_BATCH = 65_536  # rows that are looked at together
+_ALL = "events"
+_UNKNOWN = -1
 
 
 def timed(run: Run, placed: Placed, *, by_time: bool = True) -> "pa.Table":
@@ -29,33 +30,53 @@ def timed(run: Run, placed: Placed, *, by_time: bool = True) -> "pa.Table":
     known zero: it was a view); what no operator caused stands for itself.  With `by_time` a level
     that a call's mean time rules out is not left open.
     """
+    table = _standing(run)
+    near, far = levels(run, placed, table, means_s(table) if by_time else {})
+    return table.append_column("level", near).append_column("perhaps", far)
+
+
+def _standing(run: Run) -> "pa.Table":
+    """The events that stand for themselves, in columns that need no memory where they are many."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     events = run.events
     calls, device = is_kind(events, _CALLS), is_kind(events, _ON_DEVICE)
     caused = pc.and_(device, pc.fill_null(calls.take(events["parent"]), False))
-    stands = pc.or_(calls, pc.and_not(device, caused))
-    rows = pc.indices_nonzero(pc.and_(stands, in_steps(run))).cast(pa.int64())
-    times = events["duration_ns"].take(rows)
-    if pc.any(device).as_py():
-        total = _caused_ns(events.filter(caused), events.num_rows).take(rows)
-        times = pc.if_else(device.take(rows), times, total)
-    names = ("signature", "kind", "step", "phase", "module", "page_faults")
-    columns = {name: events[name].take(rows) for name in names}
-    table = pa.table({"row": rows, "time_ns": times, **columns})
-    near, far = levels(run, placed, table, means_s(table) if by_time else {})
-    return table.append_column("level", near).append_column("perhaps", far)
+    chosen = pc.and_(pc.or_(calls, pc.and_not(device, caused)), in_steps(run))
+    total = _caused_ns(events, caused) if pc.any(device).as_py() else None
+    kept, names = Kept(), ("signature", "kind", "step", "phase", "module", "page_faults")
+    schema = events.schema
+    kept.add(_ALL, pa.schema([
+        ("row", pa.int64()), ("time_ns", pa.int64()), *(schema.field(name) for name in names),
+    ]).empty_table())  # fmt: skip
+    for at, batch in batches(events, [*names, "duration_ns"]):
+        rows = pc.indices_nonzero(chosen.slice(at, len(batch)))
+        times = batch["duration_ns"]
+        if total is not None:
+            on_device = device.slice(at, len(batch)).combine_chunks()
+            times = pc.if_else(on_device, times, _known(total[at : at + len(batch)]))
+        kept.add(_ALL, pa.table({
+            "row": pc.add(rows.cast(pa.int64()), at), "time_ns": times.take(rows),
+            **{name: batch[name].take(rows) for name in names},
+        }))  # fmt: skip
+    return kept.take(_ALL)
 
 
 def means_s(events: "pa.Table") -> dict[int, float]:
     """Mean time of a call by signature, of `timed` events whose time is known and not zero."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = events.filter(pc.greater(events["time_ns"], 0)).group_by("signature")
-    means = known.aggregate([("time_ns", "mean")])
-    pairs = zip(means["signature"].to_pylist(), means["time_ns_mean"].to_pylist(), strict=True)
-    return {signature: ns / 1e9 for signature, ns in pairs}
+    sums: dict[int, list[int]] = {}
+    for _, batch in batches(events, ["signature", "time_ns"]):
+        known = pa.table(batch.filter(pc.greater(batch["time_ns"], 0)))
+        by = known.group_by("signature").aggregate([("time_ns", "sum"), ("time_ns", "count")])
+        for signature, ns, count in zip(*(each.to_pylist() for each in by.columns), strict=True):
+            total = sums.setdefault(signature, [0, 0])
+            total[0] += ns
+            total[1] += count
+    return {signature: ns / count / 1e9 for signature, (ns, count) in sums.items()}
 
 
 def busy_ns(run: Run) -> int | None:
@@ -63,13 +84,10 @@ def busy_ns(run: Run) -> int | None:
     import pyarrow.compute as pc
 
     events = run.events
-    known = pc.and_(in_steps(run), pc.is_valid(events["duration_ns"]))
-    device = pc.and_(known, is_kind(events, _ON_DEVICE))
-    chosen = device if pc.any(device).as_py() else pc.and_(known, is_kind(events, _CALLS))
-    events = events.select(["start_ns", "duration_ns"]).filter(chosen)
-    if not events.num_rows:
-        return None
-    return union_ns(events["start_ns"], pc.add(events["start_ns"], events["duration_ns"]))
+    device = pc.and_(in_steps(run), is_kind(events, _ON_DEVICE))
+    chosen = device if pc.any(device).as_py() else pc.and_(in_steps(run), is_kind(events, _CALLS))
+    known = pc.and_(chosen, events["duration_ns"].is_valid())
+    return union_ns(events, chosen) if pc.any(known).as_py() else None
 
 
 def outside_ns(run: Run) -> int:
@@ -79,23 +97,32 @@ def outside_ns(run: Run) -> int:
     events = run.events
     device = is_kind(events, _ON_DEVICE)
     chosen = device if pc.any(device).as_py() else is_kind(events, _CALLS)
-    left = events["duration_ns"].filter(pc.and_(chosen, pc.less(events["step"], 0)))
-    return int(pc.sum(left).as_py() or 0)
+    return total_ns(events, pc.and_(chosen, pc.less(events["step"], 0)))
 
 
-def _caused_ns(caused: "pa.Table", count: int) -> "pa.Array":
-    """Per row of the run, the time of what it caused; null where a part of that is not known."""
+def _caused_ns(events: "pa.Table", caused: "pa.ChunkedArray") -> memoryview:
+    """Per row of the run, the time of what it caused; _UNKNOWN where part of it is not known."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    by_cause = caused.select(["parent", "duration_ns"]).group_by("parent")
-    sums = by_cause.aggregate([("duration_ns", "sum", pc.ScalarAggregateOptions(skip_nulls=False))])
-    total, unknown = array("q", bytes(8 * count)), array("b", bytes(count))
-    names = ["parent", "duration_ns_sum"]
-    for batch in sums.select(names).to_batches(max_chunksize=_BATCH):
-        for parent, ns in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if ns is None:
-                unknown[parent] = 1
+    total = column(events.num_rows)
+    for at, batch in batches(events, ["parent", "duration_ns"]):
+        ours = pa.table(batch.filter(caused.slice(at, len(batch)).combine_chunks()))
+        sums = ours.group_by("parent").aggregate(
+            [("duration_ns", "sum", pc.ScalarAggregateOptions(skip_nulls=False))]
+        )
+        for parent, ns in zip(*(each.to_pylist() for each in sums.columns), strict=True):
+            if ns is None or total[parent] == _UNKNOWN:
+                total[parent] = _UNKNOWN
             else:
-                total[parent] = ns
-    return pa.array(total, pa.int64(), mask=pa.array(unknown, pa.int8()).cast(pa.bool_()))
+                total[parent] += ns
+    return total
+
+
+def _known(times: memoryview) -> "pa.Array":
+    """A column of times, null where they are not known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = pa.Array.from_buffers(pa.int64(), len(times), [None, pa.py_buffer(times)])
+    return pc.if_else(pc.equal(whole, _UNKNOWN), pa.scalar(None, pa.int64()), whole)

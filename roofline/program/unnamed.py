@@ -9,6 +9,7 @@ farthest, both in bytes of different tensors touched since, as in `residency`.  
 recording is taken to have been like the first one recorded.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -40,17 +41,17 @@ class Needs(NamedTuple):
 
 
 def ranges(
-    rows: Sequence[tuple[int, int]], signatures: Sequence[Signature], caches: Iterable[int]
+    rows: Iterable[tuple[int, int]], signatures: Sequence[Signature], caches: Iterable[int]
 ) -> Iterator[Range]:
     """For each event, (signature, step), in order, by `caches` of so many bytes.
 
     Views must not be among them.
     """
     passing = _Passing([_needs(signature) for signature in signatures], sorted(caches))
-    before: list[int] = []  # the step before, and what was found in it
+    before = array("i")  # the step before, and what was found in it
     found: list[Range] = []
     for _, events in groupby(rows, key=itemgetter(1)):
-        calls = [signature for signature, _ in events]
+        calls = array("i", (signature for signature, _ in events))
         if calls != before:
             if not before:
                 passing.step(calls)
@@ -90,6 +91,7 @@ class _Passing:
         self._made = 0
         self._results: dict[int, int] = {}  # bytes -> the latest result of so many, in this step
         self._turns: dict[object, int] = {}  # layout -> how often it was met in this step
+        self._found: dict[Range, Range] = {}  # each different one is held once
 
     def step(self, calls: Sequence[int]) -> list[Range]:
         """The signatures of one step, one after the other."""
@@ -111,7 +113,7 @@ class _Passing:
             made = self._results[size] = -self._made
             self._near.touch(made, size)
             self._far.touch(made, size)
-        return found
+        return self._found.setdefault(found, found)
 
     def _named(self, size: int, layout: object) -> tuple[int, int]:
         """The same operand as the nearest tensor that it may be, and as the farthest."""

@@ -1,5 +1,6 @@
 """Reading a run: what is counted, timed, grouped, and how the whole adds up."""
 
+import pyarrow as pa
 import pytest
 
 from roofline import runfile
@@ -137,10 +138,17 @@ def test_grouping_must_exist():
         ([(0, 10), (10, 20)], 20),
         ([(5, 12), (0, 10), (20, 21)], 13),
         ([(0, 100), (10, 20), (30, 40)], 100),
+        ([(50, 60), (0, 10), (5, 55), (58, 59), (2, 3)], 60),
     ],
 )
 def test_union(intervals, length):
-    assert union_ns([start for start, _ in intervals], [end for _, end in intervals]) == length
+    for size in (1, 2, 9):  # in parts, of which a later one may begin earlier
+        starts, times = (
+            pa.chunked_array([part[at : at + size] for at in range(0, len(part), size)], pa.int64())
+            for part in ([s for s, _ in intervals], [e - s for s, e in intervals])
+        )
+        events = pa.table({"start_ns": starts, "duration_ns": times})
+        assert union_ns(events, pa.chunked_array([[True] * len(intervals)], pa.bool_())) == length
 
 
 def test_a_saved_run_reads_back_equal(tmp_path):
