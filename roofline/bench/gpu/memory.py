@@ -110,9 +110,9 @@ def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Itera
         span = f"{show_binary(sizes[0])} to {show_binary(sizes[-1])}"
         yield Absent(L2, Variant(access="read"), f"no plateau in working sets of {span}")
         return
-    fastest = max(level.points, key=lambda p: p.rate).size
+    # The same for every access, and far from where the level ends.
+    size = level.holds // 4
     for access, counted in COUNTED.items():
-        size = min(level.holds, fastest * sum(ARRAYS_OF[access]))
         way, load = timer.best(_l2_ways(pool, access, size, units))
         yield recorder.ceiling(
             L2,
