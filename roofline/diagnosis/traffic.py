@@ -59,7 +59,10 @@ def excess_traffic(program: Program) -> Iterator[Finding]:
 
 
 def reread_s(item: Item) -> float | None:
-    """Time at the DRAM ceiling of what an item moves beyond its formula; None: not in excess."""
+    """Time that what an item moves beyond its formula adds at the DRAM ceiling; None: not in excess.
+
+    None also where it hides behind another resource, which needs as long.
+    """
     needed, seen = item.placement.work.algorithmic, item.placement.work.achieved
     bound = next((b for b in item.placement.bounds if b.demanded == DRAM), None)
     if needed is None or seen is None or bound is None:
@@ -67,7 +70,9 @@ def reread_s(item: Item) -> float | None:
     least, moved = needed.demand().get(DRAM), seen.demand().get(DRAM)
     if not least or moved is None or moved < EXCESS * least:
         return None
-    return (moved - least) / bound.ceiling.rate
+    others_s = max((b.least_s for b in item.placement.bounds if b is not bound), default=0.0)
+    added_s = moved / bound.ceiling.rate - max(least / bound.ceiling.rate, others_s)
+    return added_s if added_s > 0 else None
 
 
 def copies(program: Program) -> Iterator[Finding]:

@@ -166,6 +166,17 @@ def test_re_reading_is_found_from_the_same_warm_run():
     assert "RF104" not in codes
 
 
+def test_re_reading_behind_a_busy_pipe_costs_nothing():
+    # A product of 4096: 137 Gflop take 13.7 ms at 10 Tflop/s; 1.6 GB too many take 1.6 ms.
+    square = tensor(4096, 4096)
+    product = Signature(name="aten::mm", call=call("aten::mm", square, square, out=square))
+    given = run(op(), kernel(0, 1.7e9, 67e6, us=15_000))
+    given = replace(given, signatures=(product, *SIGNATURES[1:]))
+    program = read(given)
+    assert document(program)["items"][0]["excess"]["dram"] > 8
+    assert "RF104" not in [f.code for f in diagnose(program)]
+
+
 def test_the_terminal_says_how_and_how_often():
     given = run(op(1), kernel(0, 40e6, 8e6), step_counters={READ: 40e6, WRITE: 8e6})
     console = Console(record=True, width=110, file=StringIO())
