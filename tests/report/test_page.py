@@ -558,7 +558,7 @@ def test_findings_keep_their_order_and_their_parts(open_page: Any) -> None:
             finding["wrong_if"],
         ):
             assert part in text
-    assert "at most 66.0 ms a step" in articles.nth(1).inner_text()
+    assert "at most 66.0 ms a step: 80.0 ms → 14.0 ms to 14.4 ms" in articles.nth(1).inner_text()
     assert "Saves" not in articles.nth(0).inner_text()
 
 

@@ -92,6 +92,8 @@ export interface Finding {
   evidence: string[];
   next_step: string | null;
   saves_s: number | null;
+  now_s: number | null; // a step's time of what the advice would change
+  then_s: [number, number] | null; // the same afterwards, least and most
   wrong_if: string | null;
 }
 

@@ -54,6 +54,13 @@ export function step(program: Program | null): Node[] {
 
 const FIRST = 5; // findings that are open from the start
 
+/** From which time to which, where that is predicted and anything is to win. */
+function predicted({ saves_s, now_s, then_s }: Finding): string {
+  if (!saves_s || now_s === null || !then_s) return "";
+  const [now, least, most] = [now_s, ...then_s].map((seconds) => show(seconds, "s"));
+  return `: ${now} \u2192 ${most === least || most === now ? least : `${least} to ${most}`}`;
+}
+
 // Codes below 100 are of sanity: whether the model holds for this recording at all.
 const isDoubt = ({ code }: Finding): boolean => /^RF0/.test(code);
 
@@ -88,7 +95,7 @@ export function findings(found: Finding[]): Node[] {
       ),
       terms([
         ["Next", finding.next_step],
-        ["Saves", finding.saves_s === null ? null : `at most ${show(finding.saves_s, "s")} a step`],
+        ["Saves", finding.saves_s === null ? null : `at most ${show(finding.saves_s, "s")} a step${predicted(finding)}`],
         ["Wrong if", finding.wrong_if],
       ]),
     ),
