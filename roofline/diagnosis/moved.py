@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from roofline.device import Resource
-from roofline.diagnosis.timeline import timeline
+from roofline.diagnosis.timeline import seconds_to_win, timeline
 from roofline.errors import BadInput
 from roofline.program import Item, Program, read
 from roofline.program.columns import measured_steps
@@ -21,7 +21,7 @@ from roofline.units import show, show_share
 
 Verdict = Literal["moved", "faster", "slower", "the same"]
 NOISE = 0.05  # assumed: of a time without an interval, below which a difference is none
-LINES = 3  # lines of each run that take most time
+LINES = 3  # lines of each run with most to win
 WAITING = ("host-bound", "bubbles")  # kinds of a step in which the device waits
 OTHERWISE = (*WAITING, "stray copies", "tiny kernels")  # limiters that are no kernel's own roof
 
@@ -32,7 +32,7 @@ class Moved:
 
     verdict: Verdict
     sentence: str
-    evidence: tuple[str, ...]  # of the lines with most time, then and now
+    evidence: tuple[str, ...]  # of the lines with most to win, then and now
 
 
 def moved(earlier: Run, later: Run) -> Moved:
@@ -125,9 +125,9 @@ def _in_words(took: _Took) -> str:
 
 
 def _lines(before: Program, now: Program) -> Iterator[str]:
-    """The lines with most time in either run, each then and now."""
+    """The lines with most to win in either run, each then and now."""
     was, then = _by_call(before), _by_call(now)
-    top = [*_longest(was.values()), *_longest(then.values())]
+    top = [*_worst(was.values()), *_worst(then.values())]
     for key in dict.fromkeys((item.name, item.shapes) for item in top):
         name = key[0].removeprefix("aten::") + (f" ({key[1]})" if key[1] else "")
         yield f"{name}: {_state(was.get(key))} -> {_state(then.get(key))}"
@@ -140,8 +140,8 @@ def _by_call(program: Program) -> dict[tuple[str, str], Item]:
     return found
 
 
-def _longest(items: Iterable[Item]) -> list[Item]:
-    return sorted(items, key=lambda i: (i.measured_s or 0.0) / i.steps, reverse=True)[:LINES]
+def _worst(items: Iterable[Item]) -> list[Item]:
+    return sorted(items, key=lambda i: (seconds_to_win(i) or 0.0) / i.steps, reverse=True)[:LINES]
 
 
 def _state(item: Item | None) -> str:

@@ -1,5 +1,7 @@
 """`roofline ncu` with a stand-in for the profiler: a script that writes what ncu would."""
 
+import csv
+import gzip
 import itertools
 import json
 import re
@@ -7,10 +9,11 @@ import sys
 
 import pytest
 
-from roofline import runfile
+from roofline import counters, runfile
 from roofline.cli import main
+from roofline.importers import load
 from roofline.importers.ncu import collect
-from tests.importers.ncu.exports import launch, raw
+from tests.importers.ncu.exports import RECORDED, launch, raw
 
 PAGE = raw(
     {"gpu__time_duration.sum": "ns", "dram__bytes_read.sum": "byte", "dram__bytes_write.sum": "byte",
@@ -178,3 +181,47 @@ def test_the_patterns_ask_for_the_names():
 
     assert all(any(p.fullmatch(name) for p in patterns) for name in WANTED)
     assert not any(p.fullmatch(name) for p in patterns for name in UNWANTED)
+
+
+def asked():
+    """The names of the columns that an H200 gave for everything that is asked for with --levels."""
+    text = gzip.decompress((RECORDED / "asked.raw.csv.gz").read_bytes()).decode()
+    header = next(line for line in text.splitlines() if line.startswith('"ID"'))
+    return [name for (name,) in csv.reader(header.split(","))]
+
+
+def test_every_pattern_found_its_counters_on_an_h200():
+    """A pattern that finds none would end the profile."""
+    names = asked()
+    for pattern in (*collect.LEAST, *collect.MORE):
+        assert any(re.fullmatch(pattern, name) for name in names), pattern
+
+
+def test_what_every_raw_page_holds_is_not_asked_for():
+    """Launch, device and occupancy came by themselves."""
+    names = asked()
+    for name in (
+        "launch__waves_per_multiprocessor", "launch__occupancy_limit_registers",
+        "device__attribute_display_name", "profiler__replayer_passes",
+        "sm__maximum_warps_per_active_cycle_pct",
+    ):  # fmt: skip
+        assert name in names
+
+
+def test_an_export_of_everything_that_is_asked_for():
+    """Three launches of 24 passes; flop, bytes at four boundaries, pipes, stalls."""
+    imported = load([RECORDED / "asked.raw.csv.gz"])
+    rows = imported.rows()
+    facts = counters.facts(rows[0]["counters"])
+
+    assert [imported.signatures[row["signature"]].name for row in rows] == [
+        "scale<2>", "scale<3>", "other",
+    ]  # fmt: skip
+    assert [row["counters"]["profiler__replayer_passes"] for row in rows] == [24.0] * 3
+    assert {r.name for r in counters.achieved(rows[0]["counters"]).demand()} == {
+        "dram", "l2", "l1", "shared",
+    }  # fmt: skip
+    # x[i] * 2 + 1 of 1001 blocks of 256 threads is one FMA each
+    assert counters.executed(rows[0]["counters"]).flop == 2 * 1001 * 256
+    assert {"tensor_pipe", "fma_pipe", "xu_pipe", "issue_active", "stall_long_scoreboard",
+            "sm_throughput", "dram_throughput", "occupancy_achieved"} <= set(facts)  # fmt: skip
