@@ -24,7 +24,9 @@ from roofline.errors import Missing
 BURST_S = 0.012  # of samples between two pauses; with the warm-up before them under 20 ms
 PROBE_NS = 20_000  # a clock probe lasts this long and a tick of the timer more
 Way = TypeVar("Way")
-_HOLD_CYCLES = 4_000_000  # the device waits this long for the host to queue: about 2 ms
+# The device waits while the host queues: so long at least, and so long at most.
+_HOLD_S, _LONGEST_HOLD_S = 2e-3, 50e-3
+_CYCLES_PER_S = 2e9  # of a fast card; a slower one waits longer, which does no harm
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Timer:
         count = count or self.effort.count
         if self.clock is not None:
             count = min(count, self.clock.slots)
-        once_s = self._once(load)
+        once_s, host_s = self._once(load)
         passes = max(1, round(self.effort.sample_s / once_s))
         warm = min(400, ceil(self.effort.warm_s / once_s))
         together = max(1, int(BURST_S / (passes * once_s))) if rest else count
@@ -129,7 +131,7 @@ class Timer:
                 time.sleep(self.effort.cool_s if cool else self.effort.pause_s)
             before = before or self.driver.state()
             some = min(together, count - len(seconds))
-            seconds += self._queue(load, some, passes, warm)
+            seconds += self._queue(load, some, passes, warm, host_s)
             clocks += self.clock.read(some) if self.clock else ()
         inside_hz = load.clock_hz()
         return Taken(
@@ -143,9 +145,9 @@ class Timer:
     def quick_rate(self, load: Load, count: int = 3, *, cool: bool = False) -> float:
         """The best rate of a few short samples after a short pause, to choose among ways by."""
         time.sleep(self.effort.cool_s if cool else self.effort.search_s)
-        once_s = self._once(load)
+        once_s, host_s = self._once(load)
         passes = max(1, ceil(0.3e-3 / once_s))
-        seconds = self._queue(load, count, passes, passes, probe=False)
+        seconds = self._queue(load, count, passes, passes, host_s, probe=False)
         return load.amount * passes / min(seconds)
 
     def best(self, loads: Sequence[tuple[Way, Load]]) -> tuple[Way, Load]:
@@ -154,15 +156,22 @@ class Timer:
             return loads[0]
         return max(loads, key=lambda named: self.quick_rate(named[1]))
 
-    def _once(self, load: Load) -> float:
-        """Seconds of one run, roughly, compiled and warm."""
+    def _once(self, load: Load) -> tuple[float, float]:
+        """Seconds of one run, roughly, compiled and warm: of the device, and of the host."""
+        import torch
+
         load.run(0)
-        [seconds] = self._queue(load, 1, 1, 1, probe=False)
-        return max(seconds, 1e-6)
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        load.run(1)
+        host_s = time.perf_counter() - begin
+        [seconds] = self._queue(load, 1, 1, 1, host_s, probe=False)
+        return max(seconds, 1e-6), host_s
 
     def _queue(
-        self, load: Load, count: int, passes: int, warm: int, probe: bool = True
+        self, load: Load, count: int, passes: int, warm: int, host_s: float, probe: bool = True
     ) -> list[float]:
+        """Seconds of `count` samples that the host, `host_s` a run, queues before they begin."""
         import torch
 
         events = [
@@ -170,7 +179,7 @@ class Timer:
             for _ in range(count)
         ]
         torch.cuda.synchronize()
-        torch.cuda._sleep(_HOLD_CYCLES)
+        torch.cuda._sleep(int(_CYCLES_PER_S * held_s(host_s * (warm + count * passes))))
         turn = 0
         for _ in range(warm):
             load.run(turn)
@@ -185,6 +194,15 @@ class Timer:
                 self.clock.launch(slot)
         torch.cuda.synchronize()
         return [start.elapsed_time(end) / 1e3 for start, end in events]
+
+
+def held_s(queueing_s: float) -> float:
+    """How long the device is kept waiting for a host that queues for about `queueing_s`.
+
+    >>> held_s(1e-4), held_s(8e-3), held_s(1.0)
+    (0.002, 0.012, 0.05)
+    """
+    return min(_LONGEST_HOLD_S, max(_HOLD_S, 1.5 * queueing_s))
 
 
 def timer(card: Card, driver: Driver, effort: Effort, slots: int = 64) -> Timer:

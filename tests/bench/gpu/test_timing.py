@@ -20,14 +20,15 @@ def taken(monkeypatch):
     queued, slept = [], []
     monkeypatch.setattr(timing.time, "sleep", slept.append)
 
-    def queue(_self, _load, count, passes, warm, probe=True):
+    def queue(_self, _load, count, passes, warm, host_s, probe=True):
+        assert host_s == 1e-5
         queued.append((count, passes, warm))
         return [1e-3 * passes] * count
 
     monkeypatch.setattr(Timer, "_queue", queue)
 
     def take(once_s, **how):
-        monkeypatch.setattr(Timer, "_once", lambda *_: once_s)
+        monkeypatch.setattr(Timer, "_once", lambda *_: (once_s, 1e-5))
         timer = Timer(CARD, Driver(), Effort(count=30, sample_s=1e-3, pause_s=0.1, cool_s=0.3))
         found = timer.take(Load(lambda _: None, 2.0), **how)
         assert len(found.rates) == sum(count for count, _, _ in queued)
@@ -58,3 +59,44 @@ def test_under_load_there_is_no_pause(taken):
     queued, slept = taken(1e-3, rest=False)
     assert queued == [(30, 1, 4)]
     assert slept == []
+
+
+class Event:
+    """One that was always a millisecond before the next."""
+
+    def __init__(self, enable_timing):
+        assert enable_timing
+
+    def record(self):
+        pass
+
+    def elapsed_time(self, _later):
+        return 1.0  # ms
+
+
+def test_the_device_waits_for_a_slow_host(monkeypatch):
+    """A run that takes the host 1 ms: 4 to warm up and 12 samples are queued in 16 ms, held for 24.
+
+    A quick host needs 2 ms at least, and one that waits for its own copies is given 50 at most.
+    """
+    torch = pytest.importorskip("torch")
+    held, now = [], [0.0]
+    monkeypatch.setattr(timing.time, "sleep", lambda _s: None)
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: held.append(cycles / 2e9))
+
+    def taken(host_s):
+        held.clear()
+
+        def run(_turn):
+            now[0] += host_s
+
+        effort = Effort(count=12, sample_s=1e-3, pause_s=0.0)
+        assert Timer(CARD, Driver(), effort).take(Load(run, 5.0)).rates == (5.0 / 1e-3,) * 12
+        return held[-1]
+
+    assert taken(1e-3) == pytest.approx(24e-3)
+    assert taken(1e-6) == pytest.approx(2e-3)
+    assert taken(0.1) == pytest.approx(50e-3)
