@@ -18,7 +18,10 @@ def below_compulsory(program: Program) -> Iterator[Finding]:
     """RF004: fewer bytes crossed DRAM than the work needs; each is placed by what crossed."""
     found = [(item, *pair) for item in program.by("call") if (pair := _both(item)) is not None]
     fewer = [row for row in found if _total(row[2]) < BELOW * _total(row[1])]
+    sampled = program.recorder is not None and bool(program.recorder.counters)
     for why, rows in _by_reason(fewer, program).items():
+        if sampled and why != _TOO_MANY:  # what the caches of a running program are there for
+            continue
         rows.sort(key=lambda row: row[0].measured_s or 0.0, reverse=True)
         items = [item for item, _, _ in rows]
         yield Finding(

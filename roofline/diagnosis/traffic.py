@@ -59,7 +59,7 @@ def excess_traffic(program: Program) -> Iterator[Finding]:
 
 
 def reread_s(item: Item) -> float | None:
-    """Time that what an item moves beyond its formula adds at the DRAM ceiling; None: not in excess.
+    """Time that bytes beyond the formula add at the DRAM ceiling; None: they are not in excess.
 
     None also where it hides behind another resource, which needs as long.
     """

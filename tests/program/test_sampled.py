@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from roofline.device import DRAM, L2, VECTOR_FP32, Ceiling, Device
+from roofline.device import DRAM, L2, VECTOR_FP32, Ceiling, Device, Fact
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.report.document import document
@@ -164,6 +164,18 @@ def test_re_reading_is_found_from_the_same_warm_run():
     # As many bytes as the formula says is no finding.
     codes = [f.code for f in diagnose(read(run(op(), kernel(0, 200e6, 100e6, us=1100))))]
     assert "RF104" not in codes
+
+
+def test_what_caches_served_is_no_finding_and_what_they_cannot_hold_is():
+    # mul needs 300 MB.  60 MB too few could have been held by an L2 of 64 MB; 250 MB could not.
+    card = replace(
+        CARD, facts=(Fact(name="l2_capacity", value=64_000_000, unit="B", provenance=STATED),)
+    )
+    held = replace(run(op(), kernel(0, 160e6, 80e6)), device=card)
+    assert "RF004" not in [f.code for f in diagnose(read(held))]
+    lost = replace(run(op(), kernel(0, 30e6, 20e6)), device=card)
+    (finding,) = (f for f in diagnose(read(lost)) if f.code == "RF004")
+    assert "more is missing than the L2 holds" in finding.claim
 
 
 def test_re_reading_behind_a_busy_pipe_costs_nothing():
