@@ -36,8 +36,8 @@ def step(every: list[Case]) -> None:
             case.call(repeat)
 
 
-def record(every: list[Case], out: Path) -> dict[str, object]:
-    """The run file, and what else says how it went."""
+def record(every: list[Case], out: Path) -> None:
+    """The run file."""
     began = perf_counter()
     with rl.profile(warmup=1, counters=True) as run:
         for _ in range(1 + STEPS):
@@ -48,8 +48,12 @@ def record(every: list[Case], out: Path) -> dict[str, object]:
     print(f"recorded in {perf_counter() - began:.1f} s: {run.run.recorder.counters}", flush=True)
     for gap in run.run.gaps:
         print("gap:", gap.name, gap.what, flush=True)
-    run.show()
-    return {"took_s": perf_counter() - began}
+
+
+def ncu_version() -> str:
+    """Of the profiler on the PATH."""
+    done = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=False)
+    return next((word for word in done.stdout.split() if word.count(".") > 1), "of no version")
 
 
 def profiled(every: list[Case]) -> None:
@@ -127,15 +131,16 @@ def main() -> None:
         return
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
+    record(every, out)
     document: dict[str, object] = {
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "python": platform.python_version(),
+        "ncu_version": ncu_version(),
         "repeats": REPEATS,
         "cases": [
             {"name": c.name, "size": c.size, "read": c.read, "written": c.written} for c in every
         ],
-        "recording": record(every, out),
         "step_s": in_turns(every),
     }
     for state, values in document["step_s"].items():  # type: ignore[attr-defined]
