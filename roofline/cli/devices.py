@@ -8,8 +8,8 @@ import click
 from roofline.cli import options
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
-from roofline.provenance import Provenance
-from roofline.report.console import console
+from roofline.provenance import Basis, Provenance
+from roofline.report.console import console, print_whole
 from roofline.units import DECIMAL, number_of, show, show_binary
 
 if TYPE_CHECKING:
@@ -130,19 +130,17 @@ def _record(device: Device, when: datetime | None) -> dict[str, Any]:
 
 def _list(out: "Console", printed: list[Device], measured: _Measured) -> None:
     """One line a device; a cell that nobody printed or measured stays empty."""
-    table = _table("device", "kind")
+    table = _table("device")
+    table.add_column("kind", no_wrap=True)
     for heading in ("dram\nGB/s", "fp32\nTflop/s", "bf16\nTflop/s"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("basis")
-    table.add_column("conf")
+    table.add_column("basis", no_wrap=True)
+    table.add_column("conf", no_wrap=True)
     for device in [*printed, *(device for device, _ in measured)]:
         shown = [_best(device, resource) for resource in SUMMARY]
-        cells = [
-            "" if c is None else f"{c.rate / DECIMAL['G' if c.resource == DRAM else 'T']:.5g}"
-            for c in shown
-        ]
+        cells = ["" if c is None else _summary(c) for c in shown]
         table.add_row(device.id, device.kind, *cells, _bases(shown), _letters(shown))
-    out.print(table)
+    print_whole(out, table)
     out.print(
         "\nfp32 on the vector units, bf16 on the matrix units; dense, FMA = 2 flop; an empty cell "
         f"is unknown.  conf: {LETTERS}.  `roofline devices NAME` shows every number's source."
@@ -151,6 +149,12 @@ def _list(out: "Console", printed: list[Device], measured: _Measured) -> None:
         out.print(f"{device.id}: measured {_age(when)}")
     if not measured:
         out.print("Nothing is measured here yet; `roofline measure` does that.")
+
+
+def _summary(c: Ceiling) -> str:
+    """A rate as a datasheet prints it, or to the three digits that a measurement has."""
+    digits = 3 if c.provenance.basis is Basis.MEASURED else 5
+    return f"{c.rate / DECIMAL['G' if c.resource == DRAM else 'T']:.{digits}g}"
 
 
 def _best(device: Device, resource: Resource) -> Ceiling | None:
@@ -181,7 +185,7 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
     table = _table("resource")
     table.add_column("rate", justify="right", no_wrap=True)
     for heading in ("basis", "conf", "src", "conditions"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for c in device.ceilings:
         variant = "" if c.variant == PLAIN else str(c.variant)
         conditions = "; ".join(filter(None, (variant, c.provenance.conditions)))
@@ -239,7 +243,8 @@ def _table(*headings: str) -> "Table":
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     for heading in headings:
-        table.add_column(heading, no_wrap=heading in ("resource", "device", "fact"))
+        name = heading in ("resource", "device", "fact")
+        table.add_column(heading, no_wrap=name, overflow="fold")
     return table
 
 

@@ -10,7 +10,7 @@ import click
 
 from roofline.capture import INSTALL
 from roofline.errors import BadInput, Missing, NotFound
-from roofline.report.console import console
+from roofline.report.console import console, print_whole
 from roofline.units import parse, show
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _print(outcome: "Outcome", prediction: float | None) -> None:
         table.add_row(
             *(_cell(cell, column) for cell, column in zip(row, outcome.columns, strict=True))
         )
-    out.print(table)
+    print_whole(out, table)
     unit = outcome.question.unit
     out.print(f"\n{outcome.question.text}")
     measured = "not found" if outcome.answer is None else _value(outcome.answer, unit)

@@ -17,7 +17,7 @@ from roofline.cli import options
 from roofline.cli.ceiling_table import table, unstable
 from roofline.device import Device
 from roofline.errors import BadInput, Missing
-from roofline.report.console import console
+from roofline.report.console import console, print_whole
 
 if TYPE_CHECKING:
     from roofline.bench.cpu import Progress
@@ -162,7 +162,7 @@ def _print(device: Device) -> None:
     out = console()
     out.print(f"{device.name} ({device.id})\n", style="bold")
     sheet = datasheet.load(device.id) if device.id in devices.known() else None
-    out.print(table(device, sheet))
+    print_whole(out, table(device, sheet))
     for line in unstable(device.ceilings):
         out.print(f"* {line}")
     for mapped in device.mapped:

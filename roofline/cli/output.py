@@ -6,7 +6,7 @@ from typing import Any
 
 from roofline.report import text
 from roofline.report.against import against, print_against
-from roofline.report.console import console
+from roofline.report.console import console, print_whole
 from roofline.report.document import of_run
 from roofline.runfile import Run
 
@@ -39,7 +39,7 @@ def print_times(run: Run, *, by: str, rows: int) -> None:
 
     screen = console()
     screen.print("least time of a step on each axis; * binds; measured time beside them")
-    screen.print(axes.table(of_run(run, by), rows))
+    print_whole(screen, axes.table(of_run(run, by), rows))
 
 
 def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:

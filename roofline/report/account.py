@@ -10,6 +10,7 @@ from roofline.accounting.account import Account, Group
 from roofline.accounting.placed import least
 from roofline.device import DRAM, Device, Roof
 from roofline.program import shapes
+from roofline.report.console import print_whole
 from roofline.units import number_of, show
 from roofline.work import Ledger
 
@@ -82,8 +83,13 @@ def print_document(
     document: Document, console: "Console", *, rows: int = ROWS, conventions: bool = False
 ) -> None:
     """Print it: the whole, what is missing, the table."""
+    from rich.table import Table
+
     for block in _blocks(document, rows, conventions):
-        console.print(block)
+        if isinstance(block, Table):
+            print_whole(console, block)
+        else:
+            console.print(block)
 
 
 def _blocks(document: Document, rows: int, conventions: bool) -> Iterable["RenderableType"]:
@@ -129,9 +135,11 @@ def _pipes(document: Document) -> Iterable[str]:
     asked = _by_resource(document["algorithmic"])
     for name, (_, unit) in (asked | executed).items():
         amount = asked.get(name, (0, unit))[0]
-        more = executed.get(name, (amount, unit))[0]
-        beyond = f", at least {show(more, unit)} executed" if more != amount else ""
-        yield f"  {name:<16}{show(amount, unit):>12}{beyond}"
+        asked_words, ran_words = (
+            show(n, unit) for n in (amount, executed.get(name, (amount, unit))[0])
+        )
+        beyond = f", at least {ran_words} executed" if ran_words != asked_words else ""
+        yield f"  {name:<16}{asked_words:>12}{beyond}"
 
 
 def _by_resource(lines: Sequence[Document]) -> dict[str, tuple[int, str]]:

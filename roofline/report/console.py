@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 PIPED = 110  # columns when nobody's terminal says otherwise
 TERMINAL = 80  # columns of a terminal that does not say
@@ -30,6 +31,19 @@ def console() -> "Console":
         markup=False,
         emoji=False,
     )
+
+
+def print_whole(out: "Console", table: "Table") -> None:
+    """Print `table` with every column that does not wrap whole: no number is ever cut.
+
+    Where the terminal is too narrow, it wraps the lines.
+    """
+    from rich.measure import Measurement
+
+    if all(column.no_wrap for column in table.columns):
+        needed = Measurement.get(out, out.options.update(width=WIDEST), table).maximum
+        table.width = needed if needed > out.width else None
+    out.print(table, crop=False)
 
 
 def as_html(print_on: "Callable[[Console], None]") -> str:

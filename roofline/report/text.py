@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.report import beside, crossed, device_time
+from roofline.report.console import print_whole
 from roofline.units import number_of, show, show_share
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ def print_document(
     from rich.table import Table
 
     for block in _blocks(document, rows, findings, console.width):
-        console.print(block, crop=not isinstance(block, Table))
+        if isinstance(block, Table):
+            print_whole(console, block)
+        else:
+            console.print(block)
 
 
 def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterable["RenderableType"]:
@@ -50,6 +54,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     yield from crossed.text(document, rows)
     yield from beside.text(document, rows)
     yield from _findings(document["findings"], findings)
+    if document["gaps"] and document["findings"]:
+        yield Text("")
     for gap in document["gaps"]:
         yield Text(f"not in this run: {gap['name']}: {gap['what']}")
 
@@ -77,7 +83,7 @@ def _use(whole: Document | None) -> str:
     if whole is None:
         return ""
     known = [(name, whole[name]) for name in ("mfu", "hfu", "mbu") if whole.get(name)]
-    return "; ".join(
+    return "\n".join(
         f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}"
         for name, use in known
         if name != "hfu" or f"{use['share']:.3g}" != f"{whole['mfu']['share']:.3g}"
@@ -115,7 +121,6 @@ def _times(document: Document, recorder: Document | None) -> str:
 def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "RenderableType":
     from rich.table import Table
 
-    narrow = width < FIXED + LEGIBLE  # the terminal wraps the table: no number is ever cut
     width = max(width, FIXED + LEGIBLE)
     if by in _NOT_OPERATORS:
         names = [_shortened(item["name"], width - FIXED) for item in items[:rows]]
@@ -124,10 +129,7 @@ def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "Render
         names = [_name(item) for item in items[:rows]]
         described = True
 
-    table = Table(
-        box=None, pad_edge=False, header_style="bold", padding=(0, 1),
-        width=FIXED + LEGIBLE if narrow else None,
-    )  # fmt: skip
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     longest = max(len("operator" if described else by), *(len(name) for name in names))
     name_width = min(26 if described else width, longest, width - FIXED)
     shapes_width = width - FIXED - name_width - 2 if described else 0

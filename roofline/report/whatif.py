@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.program.whatif import Change, WhatIf
+from roofline.report.console import print_whole
 from roofline.report.text import seconds
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
             seconds(item["same_fraction_s"]),
             item["new_binding"] or "-",
         )
-    console.print(table)
+    print_whole(console, table)
     if left := made["not_rewritten"]:
         shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
         console.print(f"not in the new times, since their sizes are not known: {shown}")
