@@ -16,6 +16,7 @@ _ACTIVE = ".avg.pct_of_peak_sustained_active"
 NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "grid_size": ("", ("launch__grid_size", "grid")),
     "block_size": ("", ("launch__block_size", "block")),
+    "block_columns": ("", ("launch__block_dim_x", "block x")),
     "waves": ("", ("launch__waves_per_multiprocessor",)),
     "sm_count": ("", ("launch__sm_count", "device__attribute_multiprocessor_count")),
     "registers_per_thread": ("", ("launch__registers_per_thread", "registers per thread")),

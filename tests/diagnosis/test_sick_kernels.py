@@ -1,7 +1,8 @@
 """Ten planted sicknesses recorded on an H200: the tool names each, and predicts its cure.
 
-Recorded by benchmarks/sick_kernels/sick.py (times by device events; Nsight Compute 2025.3.1 with
-`--set full --clock-control none`, caches flushed; columns that nothing reads were cut away).
+Recorded by benchmarks/sick_kernels/sick.py: times by device events; a trace of torch's profiler;
+Nsight Compute 2025.3.1 with `--set full --clock-control none`, caches flushed, and of the cached
+copy one pass of few metrics with `--cache-control none`.  Columns that nothing reads were cut away.
 """
 
 import json
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from roofline import importers
-from roofline.device import L2
 from roofline.devices import kept
 from roofline.diagnosis import diagnose
 from roofline.program import read
@@ -20,8 +20,10 @@ from roofline.runfile import Event, Step, table
 SICK = Path(__file__).parent / "sick"
 TIMES = json.loads((SICK / "h200.times.json").read_text())["times"]
 MEASURED = kept.read_file(Path(__file__).parents[1] / "data" / "h200-measured.json")
-COUNTED = importers.load([SICK / "h200.ncu_raw.csv.gz"])
-TRACED = importers.load([SICK / "h200.trace.json.gz"])
+COUNTED, TINY, WARM, TRACED = (
+    importers.load([SICK / f"h200.{name}.gz"])
+    for name in ("ncu_raw.csv", "tiny.ncu_raw.csv", "warm.ncu_raw.csv", "trace.json")
+)
 
 
 def alone(run, name, nth=0, count=1):
@@ -34,7 +36,9 @@ def alone(run, name, nth=0, count=1):
     events = [Event(**rows[r] | {"step": 0, "parent": place.get(rows[r]["parent"])}) for r in place]
     start = min(event.start_ns for event in events)
     end = max(event.start_ns + event.duration_ns for event in events)
-    steps = (Step(start_ns=start, duration_ns=end - start),)
+    # A profiler of single kernels records no time around them: its steps have no length.
+    length = end - start if any(step.duration_ns for step in run.steps) else 0
+    steps = (Step(start_ns=start, duration_ns=length),)
     return read(replace(run, device=MEASURED, events=table(events), steps=steps))
 
 
@@ -42,36 +46,71 @@ def found(program):
     return {finding.code: finding for finding in diagnose(program)}
 
 
-COUNTED_ROWS = [
-    # sickness, kernel, which launch of it, the finding that names it
-    ("uncoalesced", "strided_copy_sick", 0, "RF401"),
-    ("one_warp", "grid_stride_copy", 0, "RF402"),
-    ("tail", "waves_fma", 0, "RF403"),
-    ("spill", "spill_sick", 0, "RF405"),
-    ("bank_conflicts", "bank_sick", 0, "RF406"),
-    ("fp32_gemm", "f32f32_f32f32_f32", 0, "RF407"),
-    ("exp_heavy", "exp_sick", 0, "RF408"),
+# sickness, the finding that names it, its kernel and the cured twin's: where, name, which, how many
+BY_COUNTERS = [
+    ("uncoalesced", "RF401", (COUNTED, "strided_copy_sick"), (COUNTED, "vector_copy")),
+    ("one_warp", "RF402", (COUNTED, "grid_stride_copy"), (COUNTED, "vector_copy", 1)),
+    ("tail", "RF403", (COUNTED, "waves_fma"), (COUNTED, "waves_fma", 1)),
+    ("spill", "RF405", (COUNTED, "spill_sick"), (COUNTED, "spill_cured")),
+    ("bank_conflicts", "RF406", (COUNTED, "bank_sick"), (COUNTED, "bank_cured")),
+    ("fp32_gemm", "RF407", (COUNTED, "f32f32_f32f32_f32"), (COUNTED, "f32f32_tf32f32_f32")),
+    ("m1_gemm", "RF202", (COUNTED, "64x8_64x16"), (COUNTED, "64x64_64x13")),
+    ("exp_heavy", "RF408", (COUNTED, "exp_sick"), (COUNTED, "exp_cured")),
+    ("tiny_launches", "RF305", (TINY, "add_one", 0, 16), (COUNTED, "add_one")),
+    ("cached_copy", "RF107", (WARM, "elementwise", 0, 4), (WARM, "elementwise", 4, 4)),
+]
+# A trace has shapes of operators, grids, blocks, registers and no counters.  What it cannot show:
+# sectors (uncoalesced), spills, and which pipe is busy (exp_heavy).
+BY_TRACE = [
+    ("one_warp", "RF402", (TRACED, "grid_stride_copy"), (TRACED, "vector_copy", 1)),
+    ("tail", "RF403", (TRACED, "waves_fma"), (TRACED, "waves_fma", 1)),
+    ("bank_conflicts", "RF406", (TRACED, "bank_sick"), (TRACED, "bank_cured")),
+    ("fp32_gemm", "RF203", (TRACED, "aten::mm"), (TRACED, "aten::mm", 1)),
+    ("m1_gemm", "RF202", (TRACED, "aten::mm", 2), (TRACED, "aten::mm", 3)),
+    ("tiny_launches", "RF301", (TRACED, "add_one", 0, 512), (TRACED, "add_one", 512)),
+    ("cached_copy", "RF107", (TRACED, "aten::mul", 0, 4), (TRACED, "aten::mul", 4, 4)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("sickness", "kernel", "nth", "code"), COUNTED_ROWS, ids=[r[0] for r in COUNTED_ROWS]
-)
-def test_counters_name_the_sickness(sickness, kernel, nth, code):
-    assert code in found(alone(COUNTED, kernel, nth))
+def named(rows):
+    return [pytest.param(*row[1:], id=row[0]) for row in rows]
 
 
-CURED_ROWS = [
-    ("uncoalesced", "vector_copy", 0), ("one_warp", "vector_copy", 1), ("tail", "waves_fma", 1),
-    ("bank_conflicts", "bank_cured", 0), ("exp_heavy", "exp_cured", 0),
-    ("fp32_gemm", "f32f32_tf32f32_f32", 0),
-]  # fmt: skip
+def test_all_ten_are_there():
+    assert sorted(row[0] for row in BY_COUNTERS) == sorted(TIMES)
+    assert len(BY_TRACE) == 7
+    assert {row[0] for row in BY_TRACE} < set(TIMES)
 
 
-@pytest.mark.parametrize(("sickness", "kernel", "nth"), CURED_ROWS, ids=[r[0] for r in CURED_ROWS])
-def test_the_cured_twin_does_not_have_it(sickness, kernel, nth):
-    code = next(row[3] for row in COUNTED_ROWS if row[0] == sickness)
-    assert code not in found(alone(COUNTED, kernel, nth))
+@pytest.mark.parametrize(("code", "sick", "cured"), named(BY_COUNTERS))
+def test_counters_name_the_sickness_and_not_of_its_cured_twin(code, sick, cured):
+    assert code in found(alone(*sick))
+    assert code not in found(alone(*cured))
+
+
+@pytest.mark.parametrize(("code", "sick", "cured"), named(BY_TRACE))
+def test_the_trace_alone_names_it_and_not_of_its_cured_twin(code, sick, cured):
+    assert code in found(alone(*sick))
+    assert code not in found(alone(*cured))
+
+
+def test_what_the_counters_of_one_row_say():
+    """128 blocks of 64 x 8 for 8,192 results; 2^30 flop on 2^27 B of weights of 2 B: 8 rows each."""
+    finding = found(alone(COUNTED, "64x8_64x16"))["RF202"]
+    assert finding.evidence[0] == "128 blocks of 64 x 8 results are 65536; 8192 of 2 B were stored"
+    assert "8.0 for each byte read from dram" in finding.evidence[1]
+
+
+def test_tiny_launches_are_shorter_than_the_next_takes_to_start():
+    """16 launches at 6.82 us each against 36 us that they run."""
+    finding = found(alone(TINY, "add_one", 0, 16))["RF305"]
+    assert "starting 16 kernels one by one takes 109 us, running them 36.1 us" in finding.claim
+
+
+def test_a_tile_without_padding_is_a_suspicion_without_a_saving():
+    finding = found(alone(TRACED, "bank_sick"))["RF406"]
+    assert "may have bank conflicts" in finding.claim
+    assert finding.saves_s is None
 
 
 @pytest.mark.parametrize(
@@ -84,23 +123,16 @@ def test_the_predicted_cure_of_the_memory_bound_is_within_15_percent(kernel, cod
     assert least_s == pytest.approx(alone(COUNTED, "vector_copy", twin).whole.busy_s, rel=0.15)
 
 
+def test_what_the_cached_copy_would_take_from_memory():
+    """16.8 MB from dram; the same kernel over 2.15 GB runs at the rate that is predicted."""
+    predicted = found(alone(WARM, "elementwise", 0, 4))["RF107"].evidence[1]
+    large_s = alone(WARM, "elementwise", 4, 4).whole.busy_s / 4
+    assert predicted == "from dram the same bytes take 3.91 us at least"
+    assert large_s / 128 == pytest.approx(3.91e-6, rel=0.15)  # 2^28 elements are 128 times 2^21
+
+
 @pytest.mark.parametrize(
     "sickness", ["uncoalesced", "one_warp", "tail", "spill", "bank_conflicts", "fp32_gemm"]
 )
 def test_the_twins_are_faster_without_a_profiler_too(sickness):
     assert TIMES[sickness]["cured_us"] < 0.8 * TIMES[sickness]["sick_us"]
-
-
-def test_the_trace_alone_names_the_launches():
-    """A trace has grids, blocks and registers, and no counters."""
-    assert "RF402" in found(alone(TRACED, "grid_stride_copy"))
-    assert "RF403" in found(alone(TRACED, "waves_fma"))
-
-
-def test_the_trace_names_padding_tiny_launches_and_a_copy_that_stays_in_the_cache():
-    assert "RF202" in found(alone(TRACED, "aten::mm", nth=1))
-    tiny = found(alone(TRACED, "add_one", count=512))
-    assert "RF301" in tiny
-    assert "512 operators" in tiny["RF301"].claim
-    (copy,) = alone(TRACED, "aten::copy_").by("call")
-    assert copy.placed_at == L2  # 16.8 MB under the 62 MB that the L2 sweep held

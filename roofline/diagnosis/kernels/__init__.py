@@ -19,6 +19,7 @@ from roofline.diagnosis.kernels.memory import (
 from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
 from roofline.diagnosis.kernels.own_view import busy_part
 from roofline.diagnosis.kernels.pipes import no_fma, special_functions, wrong_pipe
+from roofline.diagnosis.kernels.shape import square_tile
 from roofline.diagnosis.kernels.stalls import nothing_busy
 from roofline.diagnosis.kernels.tiles import empty_tiles
 from roofline.diagnosis.prediction import added
@@ -29,7 +30,7 @@ from roofline.units import number_of
 
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
-    uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, wrong_pipe,
+    uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, square_tile, wrong_pipe,
     special_functions, busy_part, narrow_requests, empty_tiles, no_fma, partitions,
 )  # fmt: skip
 

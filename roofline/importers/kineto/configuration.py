@@ -16,9 +16,12 @@ _MAY_BE_NONE = ("shared memory", "blocks per SM", "warps per SM", "est. achieved
 
 
 def configuration(kernel: Sequence[Any]) -> dict[str, float]:
-    """Counters of one entry of Columns.kernels; ``grid`` and ``block`` are counts, of all axes."""
+    """Counters of one entry of Columns.kernels; ``grid`` and ``block`` are counts, of all axes.
+
+    Of a block of several axes ``block x`` is the first: how its threads lie beside each other.
+    """
     _, grid, block, *others = kernel
-    counts = {"grid": _count(grid), "block": _count(block)}
+    counts = {"grid": _count(grid), "block": _count(block), "block x": _columns(block)}
     counts |= {name: number(value) for name, value in zip(NAMES, others, strict=True)}
     return {
         name: value
@@ -28,8 +31,18 @@ def configuration(kernel: Sequence[Any]) -> dict[str, float]:
 
 
 def _count(axes: bytes) -> float | None:
+    sizes = _sizes(axes)
+    return float(prod(sizes)) if sizes else None
+
+
+def _columns(axes: bytes) -> float | None:
+    sizes = _sizes(axes)
+    return float(sizes[0]) if prod(sizes[1:]) > 1 else None
+
+
+def _sizes(axes: bytes) -> list[int]:
     try:
         sizes = msgspec.json.decode(axes, type=list[int]) if axes else []
     except (msgspec.DecodeError, RecursionError):
-        return None
-    return float(prod(sizes)) if sizes and all(0 <= size < 2**31 for size in sizes) else None
+        return []
+    return sizes if all(0 <= size < 2**31 for size in sizes) else []
