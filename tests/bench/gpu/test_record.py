@@ -1,13 +1,16 @@
 """Samples of a GPU become ceilings that say what happened."""
 
+import json
 from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
 
 import pytest
 
 from roofline.bench.gpu import record
 from roofline.bench.gpu.card import Card, State
 from roofline.bench.gpu.record import Recorder, clocks, judged
-from roofline.bench.gpu.timing import Effort, Load, Taken, Timer
+from roofline.bench.gpu.timing import BURST_S, Effort, Load, Taken, Timer
 from roofline.device import TENSOR_BF16, Reach, Variant
 from roofline.provenance import Basis
 
@@ -112,3 +115,29 @@ def test_unstable_samples_are_taken_once_more(monkeypatch):
 def test_the_code_hash_is_of_what_is_timed():
     assert len(record.code()) == 12
     assert record.code() == record.code()
+
+
+POWER_CAP = json.loads(Path(__file__).with_name("power_cap.json").read_text())["loads"]
+
+
+def within(load, seconds):
+    """Rates and clocks of the samples that ended within so many seconds of work."""
+    ends = list(accumulate(load["ms"]))
+    some = [i for i, end in enumerate(ends) if end <= 1e3 * seconds]
+    return [load["rate"][i] for i in some], [1e6 * load["clock"][i] for i in some]
+
+
+@pytest.mark.parametrize("name", POWER_CAP)
+def test_a_card_without_a_pause_meets_its_power_cap(name):
+    """Recorded from rest for 90 to 110 ms: no one number, and it is the clock that moved."""
+    why = judged(taken(*within(POWER_CAP[name], 1.0)))
+    assert why.startswith(("drifting: -", "bimodal: "))
+    assert "it follows the clock, 19" in why
+
+
+@pytest.mark.parametrize("name", POWER_CAP)
+def test_a_burst_ends_before_it_does(name):
+    """What is taken between two pauses: the warm-up, then `BURST_S` of samples."""
+    rates, clocks = within(POWER_CAP[name], 4e-3 + BURST_S)
+    assert max(rates) / min(rates) < 1.02
+    assert min(clocks) > 1970e6
