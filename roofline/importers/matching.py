@@ -3,14 +3,18 @@
 A launch whose name and configuration only one call site has is that call site's wherever it stands.
 The others (a library's product kernels look alike at many sizes) are told by the launches around
 them: runs of launches that follow each other in both recordings.  A run that would fit at several
-places with different meanings fits at none.
+places with different meanings fits at none, and neither does a short one, which launches that were
+picked here and there also make by chance.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MOST = 100_000_000  # pairs of equal launches up to which order is looked at
+LONG = 1 / 3  # of what can be aligned, from which a run is none by chance
+FITTING = 0.9  # of a run's launches that must fit their kernels
+Fits = Callable[[int, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +26,29 @@ class Matched:
 
 
 def match(
-    kernels: Sequence[Hashable], meanings: Sequence[Hashable], launches: Sequence[Hashable]
+    kernels: Sequence[Hashable],
+    meanings: Sequence[Hashable],
+    launches: Sequence[Hashable],
+    fits: Fits = lambda launch, kernel: True,
 ) -> Matched:
     """Find the kernel of every launch.
 
     kernels, launches   what each is like, equal where they are alike, in order of time
     meanings            what each kernel is for: equal ones may stand for each other
+    fits                whether a launch can be a kernel, by what else is known of both
     """
     places: dict[Hashable, list[int]] = {}
     for at, key in enumerate(kernels):
         places.setdefault(key, []).append(at)
     found: list[int | None] = [None] * len(launches)
-    _by_order(kernels, meanings, launches, places, found)
+    _by_order(kernels, meanings, launches, places, fits, found)
     turns: dict[Hashable, int] = {}
     for at, key in enumerate(launches):
         here = places.get(key, [])
         if found[at] is None and here and len({meanings[place] for place in here}) == 1:
             turn = turns[key] = turns.get(key, -1) + 1
-            found[at] = here[turn % len(here)]
+            kernel = here[turn % len(here)]
+            found[at] = kernel if fits(at, kernel) else None
     absent = frozenset(at for at, key in enumerate(launches) if key not in places)
     return Matched(tuple(found), absent)
 
@@ -49,6 +58,7 @@ def _by_order(
     meanings: Sequence[Hashable],
     launches: Sequence[Hashable],
     places: dict[Hashable, list[int]],
+    fits: Fits,
     found: list[int | None],
 ) -> None:
     """Align runs of launches with runs of kernels, what is left over again from the start."""
@@ -68,12 +78,18 @@ def _by_order(
         keys = [launches[at] for at in segment]
         blocks = SequenceMatcher(None, keys, line, autojunk=False).get_matching_blocks()
         left: list[list[int]] = [[]]
-        done = 0
+        done, least = 0, LONG * min(len(segment), len(line))
         for i, j, n in blocks:
             left[-1] += segment[done:i]
-            if n and _one_meaning(line, means, starts, j, n):
-                for step in range(n):
-                    found[segment[i + step]] = theirs[j + step]
+            pairs = [*zip(segment[i : i + n], theirs[j : j + n], strict=True)]
+            good = [pair for pair in pairs if fits(*pair)]
+            if (
+                n >= max(least, 1)
+                and len(good) >= FITTING * n
+                and _one_meaning(line, means, starts, j, n)
+            ):
+                for at, kernel in good:
+                    found[at] = kernel
                 left.append([])
             else:
                 left[-1] += segment[i : i + n]

@@ -17,6 +17,9 @@ from roofline.runfile import Event, Gap, Run, table
 
 NUMBER = "ID"  # the counter that holds a launch's place in the profiler's export
 NAMED = 6  # gaps that are told one by one
+# Caches and clocks of a replay are others, but it is no other kernel: so many times as long, and so
+# much longer [ns], it cannot take.
+TIMES, APART_NS = 4.0, 5_000
 _ANONYMOUS = re.compile(r"<unnamed>::|\(anonymous namespace\)::|\(anonymous\)::")
 Row = dict[str, Any]
 
@@ -32,9 +35,7 @@ def joined(timeline: Run, replayed: Run, stands_for: Sequence[int | None] | None
     if stands_for is None:
         found = _matched(timeline, rows, replayed, launches)
     else:
-        place = {row["row"]: at for at, row in enumerate(rows)}
-        chosen = tuple(None if row is None else place[row] for row in stands_for)
-        found = Matched(chosen, frozenset(at for at, row in enumerate(chosen) if row is None))
+        found = _chosen(rows, launches, stands_for)
     if not any(at is not None for at in found.kernels):
         raise BadInput(_strangers(timeline, rows, replayed, launches))
     events = [
@@ -64,14 +65,13 @@ def base(name: str) -> str:
 
 
 def _kernels(timeline: Run) -> list[Row]:
-    """The kernels of the timeline, in order: signature, start_ns, parent, row, grid, block."""
+    """The kernels of the timeline, in order: those columns, and row, grid, block."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     events = timeline.events
-    numbered = events.select(["signature", "start_ns", "parent"]).append_column(
-        "row", pa.array(range(len(events)), pa.int64())
-    )
+    columns = ["signature", "start_ns", "duration_ns", "parent"]
+    numbered = events.select(columns).append_column("row", pa.array(range(len(events)), pa.int64()))
     for name in ("grid", "block"):
         found = pc.map_lookup(events["counters"], pa.scalar(name), "first")
         numbered = numbered.append_column(name, found)
@@ -99,7 +99,32 @@ def _matched(timeline: Run, rows: Sequence[Row], replayed: Run, launches: Sequen
         return (name, *shape) if shaped else name
 
     kernels, meanings = [ours(row) for row in rows], [*_meanings(timeline, rows)]
-    return match(kernels, meanings, [theirs(launch) for launch in launches])
+    return match(
+        kernels,
+        meanings,
+        [theirs(launch) for launch in launches],
+        lambda at, kernel: _as_long(launches[at]["duration_ns"], rows[kernel]["duration_ns"]),
+    )
+
+
+def _as_long(replayed_ns: int | None, ran_ns: int | None) -> bool:
+    """Whether both can be the same kernel by their times, as far as these are known."""
+    if not replayed_ns or not ran_ns or abs(replayed_ns - ran_ns) <= APART_NS:
+        return True
+    return 1 / TIMES <= replayed_ns / ran_ns <= TIMES
+
+
+def _chosen(
+    rows: Sequence[Row], launches: Sequence[Row], stands_for: Sequence[int | None]
+) -> Matched:
+    """As whoever started the profiler says, where the durations do not speak against it."""
+    place = {row["row"]: at for at, row in enumerate(rows)}
+    kernels = [None if row is None else place[row] for row in stands_for]
+    found = tuple(
+        None if at is None or not _as_long(launch["duration_ns"], rows[at]["duration_ns"]) else at
+        for launch, at in zip(launches, kernels, strict=True)
+    )
+    return Matched(found, frozenset(at for at, kernel in enumerate(kernels) if kernel is None))
 
 
 def _meanings(timeline: Run, rows: Sequence[Row]) -> Iterator[Hashable]:
@@ -155,7 +180,7 @@ def _unmatched(replayed: Run, launches: Sequence[Row], found: Matched) -> Iterat
         why = (
             "the timeline has no kernel of this name and configuration"
             if absent
-            else "they fit several kernels of the timeline that do different work"
+            else "they fit no kernel of the timeline alone, by order and by duration"
         )
         yield Gap(name=name, what=f"{count} replayed launches are left out: {why}", count=count)
     if len(told) > NAMED:

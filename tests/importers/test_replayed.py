@@ -12,6 +12,7 @@ from roofline.importers import load
 from roofline.importers.matching import match
 from roofline.importers.replayed import base, joined
 from roofline.measurement import CacheState
+from roofline.runfile import Event, table
 
 HERE = Path(__file__).parent
 TRACES, PAGES = HERE / "kineto" / "torch-2.11", HERE / "ncu" / "2025.3"
@@ -151,6 +152,8 @@ ORDERED = [
     ("abac", "1234", "xxabac", [None, None, 0, 1, 2, 3]),
     # a filter that left one name out
     ("abacad", "123456", "aacad", [0, 2, 3, 4, 5]),
+    # a short run among many launches that stand elsewhere may be chance
+    ("abcabdabeabf", "0123456789xy", "fedcfedcfabd", [11, 8, 5, 2, 11, 8, 5, 2, 11, None, None, 5]),
     # equal ones that mean the same take turns
     ("aa", "11", "aaa", [0, 1, 0]),
 ]  # fmt: skip
@@ -162,6 +165,27 @@ def test_order_tells_what_names_do_not(kernels, meanings, launches, positions):
 
     assert list(found.kernels) == positions
     assert found.absent == {at for at, one in enumerate(launches) if one not in kernels}
+
+
+def test_what_cannot_be_a_kernel_is_not_it():
+    """Of a run of ten one may be odd and stays apart; of two that is too much."""
+    ten = match("abcdefghij", "0123456789", "abcdefghij", lambda at, kernel: at != 3)
+    two = match("aba", "012", "ab", lambda at, kernel: at != 1)
+
+    assert list(ten.kernels) == [0, 1, 2, None, 4, 5, 6, 7, 8, 9]
+    assert list(two.kernels) == [None, None]
+    assert two.absent == frozenset()
+
+
+def test_a_replay_of_another_duration_is_another_kernel():
+    """Mean of 72 us: a launch of 68 us is it, one of 680 us of the same name and grid is not."""
+    trace, page = load([TRACES / "ln_hand.json.gz"]), load([PAGES / "ln_hand.raw.csv.gz"])
+    first = [Event(**row) for row in page.rows()[:1]]
+    slow = [replace(event, duration_ns=10 * event.duration_ns) for event in first]
+
+    assert len(joined(trace, replace(page, events=table(first))).rows()) == len(trace.rows()) + 1
+    with pytest.raises(BadInput, match="no kernel of"):
+        joined(trace, replace(page, events=table(slow)))
 
 
 @pytest.mark.parametrize(

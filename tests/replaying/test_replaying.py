@@ -113,7 +113,7 @@ def test_other_kernels_than_were_asked_for_are_matched_and_said(timeline):
 
     assert any("started other kernels than the first" in text for text in run.replays.warnings)
     assert "reduce_kernel" in run.signatures[replay["signature"]].name
-    assert "they fit several kernels" in run.gaps[-1].what
+    assert "they fit no kernel of the timeline alone" in run.gaps[-1].what
 
 
 PROFILER = """#!{python}
