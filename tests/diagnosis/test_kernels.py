@@ -1,8 +1,10 @@
 """Findings from counters: each has one launch that must fire and a near miss that must not."""
 
+from dataclasses import replace
+
 import pytest
 
-from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32, Ceiling, Device
+from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32, Ceiling, Device, Fact
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
@@ -37,14 +39,14 @@ PLAIN = {
 }
 
 
-def found(changes, us=1000.0, names=("kernel<float>",)):
+def found(changes, us=1000.0, names=("kernel<float>",), on=CARD):
     events = [
         Event(signature=at, kind="kernel", step=0, start_ns=at * int(us * 1000),
               duration_ns=int(us * 1000), counters=PLAIN | changes)
         for at, _ in enumerate(names)
     ]  # fmt: skip
     run = Run(
-        recorder=RECORDER, device=CARD, signatures=tuple(Signature(name=name) for name in names),
+        recorder=RECORDER, device=on, signatures=tuple(Signature(name=name) for name in names),
         steps=(Step(start_ns=0, duration_ns=int(us * 1000) * len(names)),), gaps=(),
         events=table(events),
     )  # fmt: skip
@@ -174,6 +176,23 @@ def test_a_request_that_carries_little_is_named_with_what_is_possible():
     assert "reaches 50% of its dram roof: too few bytes in flight" in finding.claim
     assert finding.evidence[0].startswith("4.0 sectors of 32 B a load, 4.0 a store; 16")
     assert finding.saves_s == pytest.approx(0.5e-3)
+
+
+def test_bytes_in_flight_by_littles_law():
+    """57.6 warps on each of 132 SMs, one request of 128 B each: 0.973 MB under way at 500 GB/s.
+
+    That is 1.95 us a request; 1 TB/s need twice as much under way.
+    """
+    facts = (("warps_per_sm_max", 64), ("sm_count", 132))
+    card = replace(
+        CARD, facts=tuple(Fact(name=n, value=v, unit="", provenance=STATED) for n, v in facts)
+    )
+    line = found(NARROW, on=card)["RF409"].evidence[2]
+
+    assert line == (
+        "one request of each warp is 973 kB in flight: at 500 GB/s each takes 1.95 us, and "
+        "1.00 TB/s need 1.95 MB"
+    )
 
 
 def test_bank_conflicts():

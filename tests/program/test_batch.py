@@ -113,6 +113,7 @@ def test_what_nobody_can_account_for_stays_so():
     assert made.words == "batch 4 -> 8"
     assert product.after.ledger.flop == 2 * product.before.ledger.flop == 2 * 80_000
     assert own.roof_s is None
+    assert made.not_rewritten == ("my::kernel (4x50 fp32)",)
 
 
 def test_one_call_that_carries_the_batch_in_two_ways_is_two():

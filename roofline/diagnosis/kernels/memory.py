@@ -10,6 +10,7 @@ from roofline.diagnosis.kernels.launch_facts import (
     brief,
     fraction_text,
     kernel_finding,
+    limit,
     near_roof,
     too_short,
 )
@@ -98,10 +99,26 @@ def narrow_requests(item: Item, fact: Facts, program: Program) -> Iterator[Findi
             f"{loads:.1f} sectors of {SECTOR} B a load, {stores:.1f} a store; "
             f"{WIDE} are possible with 16 B a thread",
             f"{occupied:.0f} % of the warps an SM can hold are there: more of them is no way",
+            *_in_flight(item, max(loads, stores), occupied or 0.0, program),
         ),
         "more bytes a request: contiguous operands of equal shape take the vectorised kernel "
         "(16 B a thread); or fuse it into a neighbour",
         "a version with 16 B a thread is no faster",
+    )
+
+
+def _in_flight(item: Item, sectors: float, occupied: float, program: Program) -> Iterator[str]:
+    """Little's law: bytes under way are rate times latency, with one request of each warp."""
+    warps, sms = limit(program, "warps_per_sm_max"), limit(program, "sm_count")
+    bound = item.binding
+    if not warps or not sms or bound is None or not item.measured_s:
+        return
+    under_way = occupied / 100 * warps * sms * sectors * SECTOR
+    rate = bound.amount / item.measured_s
+    yield (
+        f"one request of each warp is {show(under_way, 'B')} in flight: at {show(rate, 'B/s')} "
+        f"each takes {show(under_way / rate, 's')}, and {show(bound.ceiling.rate, 'B/s')} need "
+        f"{show(under_way * bound.ceiling.rate / rate, 'B')}"
     )
 
 

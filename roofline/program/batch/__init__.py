@@ -7,6 +7,7 @@ memory: there sizes are told apart by value (`by_size`), and what cannot be is r
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from roofline import ops
 from roofline.call import Call
 from roofline.errors import BadInput
 from roofline.program.batch import by_size
@@ -105,7 +106,9 @@ def _rows(run: Run) -> list[Row]:
 
 def _with(signature: Signature, call: Call | None) -> Signature:
     """The signature of the rewritten call; what could not be rewritten is named, never counted."""
-    return _without(signature) if call is None else Signature(name=signature.name, call=call)
+    if call is None or not ops.known(call.op):
+        return _without(signature)
+    return Signature(name=signature.name, call=call)
 
 
 def _without(signature: Signature) -> Signature:
