@@ -24,7 +24,7 @@ DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 L2_SECTORS = ("lts__t_sectors_srcunit_tex.sum",)  # 32 B that the SMs asked the L2 for
 BUFFER_BYTES = 256 << 20
 # Bytes of the buffer that a sample takes, at most; with sectors of the L2 every slice has its own.
-RAW_BYTES, RAW_BYTES_L2 = 2048, 8192
+RAW_BYTES, RAW_BYTES_L2 = 2304, 8192
 SHORT_S = 0.015  # the first window; each is twice as long as the one before, until it is full
 WINDOWS = 2  # how many full windows are kept, the latest
 SLACK_NS = 500  # seen between the edges of kernels and of what they moved
@@ -157,6 +157,8 @@ class Sampler:
 
     def _keep(self, image: Image) -> None:
         """Beside it, the windows before it as far as there is room for them."""
+        if image.lost:
+            self.failure = "some samples were lost: more came than there was room for"
         self._images.append(image)
         while sum(kept.samples for kept in self._images[1:]) > (WINDOWS - 1) * self._full:
             del self._images[0]

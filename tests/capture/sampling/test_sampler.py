@@ -126,6 +126,16 @@ def test_what_was_sampled_before_a_refusal_is_kept_and_the_rest_is_said(on_gpu):
     assert len(sampler.samples.starts) > 100
 
 
+def test_lost_samples_are_said(on_gpu):
+    cupti = ToyCupti()
+    cupti.room = 20  # of every image
+    sampler = started(cupti)
+    time.sleep(0.1)
+    sampler.stop()
+    (gap,) = sampler.gaps()
+    assert gap.what == "some samples were lost: more came than there was room for"
+
+
 def test_a_program_that_uses_no_gpu_is_told_so(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     sampler = Sampler(library=ToyCupti)

@@ -20,6 +20,7 @@ class ToyCupti:
         self.interval_ns = interval_ns
         self.fails = {}
         self.calls = []
+        self.room = 1 << 30  # samples that fit an image at most
         self._since = None  # ticks: since when what was moved is in no sample yet
         self._begun = None
         self._samples = []
@@ -73,7 +74,7 @@ class ToyCupti:
         return SimpleNamespace(counterDataSize=8 * maxSamples)
 
     def cuptiPmSamplingDecodeData(self, pCounterDataImage, counterDataImageSize, **_):
-        room = counterDataImageSize // 8
+        room = min(counterDataImageSize // 8, self.room)
         held, self._samples = self._samples[:room], []
         full = len(held) == room
         self._images[pCounterDataImage] = held
