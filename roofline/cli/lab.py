@@ -53,11 +53,11 @@ def _options(function: Callable[..., Any]) -> Callable[..., Any]:
 @command.command()
 @_options
 @click.option(
-    "--chains", type=click.IntRange(1, 16), default=4, show_default=True,
+    "--chains", metavar="N", type=click.IntRange(1, 16), default=4, show_default=True,
     help="Independent chains of FMAs; 1 shows how long an FMA takes.",
 )  # fmt: skip
 def dial(chains: int, **shared: Any) -> None:
-    """Turn the intensity of one kernel from memory-bound to compute-bound.
+    """Turn one kernel from memory-bound to compute-bound.
 
     Loads a float, does F fused multiply-adds on it and stores it, F from 1 to 2048: from 0.25 to
     512 flop/B.  Prints bandwidth and flop/s for each F and finds the ridge point.
@@ -83,7 +83,9 @@ def dial(chains: int, **shared: Any) -> None:
 @command.command()
 @_options
 def matmul(**shared: Any) -> None:
-    """Compare matrix products: fp16 with either accumulator, on a CPU bf16 with fp32.
+    """Compare matrix products by type: fp16 with either accumulator.
+
+    On a CPU: bf16 with fp32.
 
     \b
     Example:
@@ -113,7 +115,7 @@ def launch(**shared: Any) -> None:
 @command.command()
 @_options
 def banks(**shared: Any) -> None:
-    """Let lanes of a warp collide on the banks of shared memory (NVIDIA GPUs).
+    """Let lanes collide on the banks of shared memory (NVIDIA).
 
     \b
     Example:

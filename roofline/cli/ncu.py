@@ -25,8 +25,12 @@ from roofline.importers.ncu.collect import Wanted, collect, imported
     "--levels", is_flag=True, help="Also count L2, L1 and shared memory and stalls: more passes."
 )
 @click.option("--kernel", metavar="REGEX", help="Profile only kernels whose name matches.")
-@click.option("--skip", type=click.IntRange(0), help="Leave out this many launches first.")
-@click.option("--count", type=click.IntRange(1), help="Profile at most this many launches.")
+@click.option(
+    "--skip", metavar="N", type=click.IntRange(0), help="Leave out this many launches first."
+)
+@click.option(
+    "--count", metavar="N", type=click.IntRange(1), help="Profile at most this many launches."
+)
 @click.option("--device", metavar="NAME", help="Device it runs on, if the profiler does not say.")
 @options.as_json
 @options.quiet

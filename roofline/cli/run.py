@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
-@click.option("--warmup", type=click.IntRange(0), help="Steps to set apart first (default 1).")
-@click.option("--steps", type=click.IntRange(1), help="Stop recording after this many more.")
+@click.option(
+    "--warmup", metavar="N", type=click.IntRange(0), help="Steps to set apart first (default 1)."
+)
+@click.option(
+    "--steps", metavar="N", type=click.IntRange(1), help="Stop recording after this many more."
+)
 @options.output("Run file to write (default: SCRIPT's name with .roof, here).")
 @click.option(
     "--deep",
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--kernels",
+    metavar="N",
     type=click.IntRange(1),
     default=5,
     show_default=True,
@@ -50,6 +55,7 @@ if TYPE_CHECKING:
 @click.option("--levels", is_flag=True, help="With --counters: also what the SMs ask of the L2.")
 @click.option(
     "--sample-us",
+    metavar="US",
     type=click.FloatRange(1, 1000),
     default=1.0,
     show_default=True,
