@@ -67,7 +67,7 @@ class _Part:
 def measure(index: int, quick: bool = False, progress: Progress | None = None) -> Device:
     """Measure the GPU that torch calls ``cuda:index``.
 
-    About 90 s, 15 s when `quick`.  Ctrl-C raises `Stopped` with what there is.
+    About two minutes, 15 to 20 s when `quick`.  Ctrl-C raises `Stopped` with what there is.
     """
     return device(measured(index, quick, progress))
 
