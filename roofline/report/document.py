@@ -118,6 +118,7 @@ def _placed(item: Item, n: int) -> Document:
         "ridge_point": {r.name: v for r, v in item.ridge_point.items()},
         "bounds": [_bound(bound, n) for bound in placement.bounds],
         "binding": binding.demanded.name if binding else None,
+        "next_bound": _next(placement.bounds),
         "ambiguous_with": [r.name for r in placement.ambiguous_with],
         "attainable_flop_per_s": item.attainable_flop_per_s,
         "placed_at": placement.placed_at.name if boundaries else None,
@@ -131,6 +132,13 @@ def _placed(item: Item, n: int) -> Document:
             if (excess := _excess(work, r)) is not None or r.is_boundary
         },
     }
+
+
+def _next(bounds: Sequence[Bound]) -> Document | None:
+    """The resource that would bind next, and its least time as a share of the one that does."""
+    if len(bounds) < 2 or not bounds[0].least_s:
+        return None
+    return {"resource": bounds[1].demanded.name, "share": bounds[1].least_s / bounds[0].least_s}
 
 
 def _empty(ledger: Ledger) -> bool:

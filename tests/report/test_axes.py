@@ -2,6 +2,7 @@
 
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from roofline import runfile
@@ -31,6 +32,14 @@ def test_every_axis_has_its_time_and_the_largest_is_marked():
     assert relu[-4:] == ["800", "us*", "1.00", "us"]
     assert both[:4] == ["all", "lines", "2", "26.0"]
     assert both[-4:] == ["2.00", "ms", "2.00", "us"]
+
+
+def test_how_far_the_next_bound_is():
+    """1.2 ms of bytes beside 20 ms of flop: 6 %; 10 us of comparisons beside 0.8 ms of bytes."""
+    product, relu = of_run(RUN)["items"]
+
+    assert product["next_bound"] == {"resource": "dram", "share": pytest.approx(0.06)}
+    assert relu["next_bound"] == {"resource": "vector-fp32", "share": pytest.approx(0.0125)}
 
 
 def test_a_group_is_a_line():

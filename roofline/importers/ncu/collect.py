@@ -53,7 +53,7 @@ LEAST = (
 )
 MORE = (
     r"lts__t_sectors_srcunit_tex_op_(read|write|red|atom|atom_dot_alu|atom_dot_cas)\.sum",
-    r"lts__(t_bytes|t_sectors|lts2xbar_cycles_active)\.sum",
+    r"lts__((t_bytes|t_sectors|lts2xbar_cycles_active)\.sum|t_sectors\.(max|avg))",
     r"l1tex__(t_bytes|lsu_writeback_active(_mem_lg|_mem_lgds)?)\.sum",
     r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared\.sum",
     r"l1tex__t_(sectors|requests)_pipe_lsu_mem_global_op_(ld|st)\.sum",
@@ -61,9 +61,10 @@ MORE = (
     r"(l1tex|lts)__t_sector_hit_rate\.pct",
     r"smsp__average_warps_issue_stalled_[a-z_]+_per_issue_active\.ratio",
     r"(sm|dram|lts|l1tex)__throughput\.avg\.pct_of_peak_sustained_elapsed",
-    r"sm__(pipe_(tc|tensor|fma|fp64)_cycles_active|inst_executed_pipe_(fma|xu|lsu))"
-    r"\.avg\.pct_of_peak_sustained_elapsed",
-    r"smsp__issue_active\.avg\.pct_of_peak_sustained_active",
+    r"sm__((pipe_(tc|tensor|fma|fp64)_cycles_active|inst_executed_pipe_(fma|xu|lsu))"
+    r"\.avg\.pct_of_peak_sustained_elapsed|inst_executed_pipe_xu\.sum)",
+    r"smsp__(issue_active\.avg\.pct_of_peak_sustained_active"
+    r"|sass_thread_inst_executed_op_conversion_pred_on\.sum)",
 )
 
 
