@@ -12,6 +12,7 @@ FASTER = 2.0  # so many times as many starts a second are worth a line
 ELSEWHERE = 20.0  # assumed: gaps this many times the cost of a start are not starting
 NO_START_S = 1e-3  # assumed: where its cost is not measured, no start takes longer
 BOUND = 0.3  # assumed: from this share of a step on, overhead is what binds it
+_UNMEASURED = "what starting one takes was not measured here"
 
 
 def overhead_bound(program: Program) -> Iterator[Finding]:
@@ -38,7 +39,7 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
     """RF301: the calls are too many and too small."""
     whole = program.whole
     step_s = whole.step_s or 0.0
-    floor = show(call_s, "s") if call_s else "an unknown time"
+    starts = f"starting one takes {show(call_s, 's')} at its ceiling" if call_s else _UNMEASURED
     return Finding(
         code="RF301",
         item="",
@@ -48,7 +49,7 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
         ),
         evidence=(
             f"{show(whole.gap_s or 0.0, 's')} of {show(step_s, 's')} a step no operator ran",
-            f"{show(step_s / whole.calls, 's')} a call; starting one takes {floor} at its ceiling",
+            f"{show(step_s / whole.calls, 's')} a call; {starts}",
             _work(program),
             *_kernels(program),
             *ways_out(program, step_s),
