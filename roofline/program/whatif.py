@@ -133,12 +133,15 @@ def what_if(
         recorder=run.recorder if device is None else replace(run.recorder, threads=None),
     )
     placed = recount(changed).as_one(_known_as_one(before))
+    if run.recorder.counters:  # sampled of what ran, under its own conditions
+        placed = replace(placed, counted={})
     after = replace(
         before,
         device=changed.device,
         conditions=replace(before.conditions, roof=placed.roof),
         parts=parts_of(timed(changed, placed, by_time=False), placed),
         chains=(),
+        achieved=None,
     )
     words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
     return WhatIf(words=words, before=before, after=after)

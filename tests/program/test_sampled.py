@@ -9,6 +9,7 @@ from rich.console import Console
 from roofline.device import DRAM, L2, VECTOR_FP32, Ceiling, Device, Fact
 from roofline.diagnosis import diagnose
 from roofline.program import read
+from roofline.program.whatif import what_if
 from roofline.report.document import document
 from roofline.report.text import print_document
 from roofline.runfile import Event, Run, Signature, Step, load, save, table
@@ -187,6 +188,14 @@ def test_re_reading_behind_a_busy_pipe_costs_nothing():
     program = read(given)
     assert document(program)["items"][0]["excess"]["dram"] > 8
     assert "RF104" not in [f.code for f in diagnose(program)]
+
+
+def test_what_was_sampled_says_nothing_of_other_conditions():
+    given = run(op(1), kernel(0, 40e6, 8e6), step_counters={READ: 40e6, WRITE: 8e6})
+    changed = what_if(given, dtype="bf16")
+    assert item(changed.before, "aten::exp").placement.work.achieved is not None
+    assert item(changed.after, "aten::exp").placement.work.achieved is None
+    assert changed.after.achieved is None
 
 
 def test_the_terminal_says_how_and_how_often():
