@@ -4,9 +4,10 @@ Arguments stand in the order of the operator's schema with defaults filled in, s
 and its record in a profiler trace are the same value and meet the same rules.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 # fp32 products in tf32, bf16 or fp16; fp16 and fp8 products with sums kept in fp16.  Of other types
 # it makes no difference.
@@ -77,7 +78,8 @@ class Tensor:
         return int(self.touched * DTYPE_BYTES[self.dtype])
 
 
-# A non-finite number stands as text ("inf", "-inf", "nan"), so that a saved call is plain JSON.
+_NOT_FINITE = ("inf", "-inf", "nan")
+# A non-finite number stands as text, so that a saved call is plain JSON.
 Scalar = Tensor | int | float | bool | str | None
 # A tuple is a list argument: sizes, a list of tensors.
 Argument = Scalar | tuple[Scalar | tuple[Scalar, ...], ...]
@@ -101,6 +103,34 @@ class Call:
     def arg(self, index: int, default: Argument = None) -> Argument:
         """Argument `index`, or `default` where the record stops short of it."""
         return self.args[index] if index < len(self.args) else default
+
+
+# Whose text arguments are words of their own: "tanh", "ij,jk->ik", "cuda:0".
+_SPEAKING = frozenset({"aten", "prims", "quantized", "c10d", "c10d_functional", "_c10d_functional"})
+_FILES = frozenset({"aten::from_file"})  # that are given the name of a file
+_WORD = re.compile(r"[\w.,:> +*-]{0,200}")
+DROPPED = "text"
+
+
+def worded(op: str, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """The arguments with nothing of the user in them: a run is safe to send.
+
+    PyTorch's own operators take words of a small vocabulary.  Others may be given names, paths or
+    addresses: of their text only that there was some is kept, and so of what is no word.
+
+    >>> worded("aten::gelu", ("tanh",)), worded("mine::load", ("inf", "/home/me/x", ("b", 2)))
+    (('tanh',), ('inf', 'text', ('text', 2)))
+    """
+    own = op.partition("::")[0] in _SPEAKING and op not in _FILES
+
+    def kept(arg: Any) -> Any:
+        if isinstance(arg, tuple):
+            return tuple(map(kept, arg))
+        if not isinstance(arg, str) or arg in _NOT_FINITE or (own and _WORD.fullmatch(arg)):
+            return arg
+        return DROPPED
+
+    return tuple(map(kept, args))
 
 
 def _tensors(args: tuple[Argument, ...]) -> Iterator[Tensor]:

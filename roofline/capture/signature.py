@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from roofline.call import DTYPE_BYTES, Argument, Call, Tensor
+from roofline.call import DTYPE_BYTES, Argument, Call, Tensor, worded
 from roofline.capture import layouts, precision
 from roofline.capture.operator import Operator
 from roofline.capture.storages import Storages
@@ -167,7 +167,7 @@ class Describer:
             self._see(tensor)
         self.devices = {t.device.type for t in inputs}
         self.devices |= {v.type for v in values if isinstance(v, torch.device)}
-        self.args = tuple(self._argument(value) for value in values)
+        self.args = worded(operator.name, tuple(self._argument(value) for value in values))
 
     def call(self, made: Sequence[Any]) -> Call:
         """The whole call, `made` being the tensors that the operator returned."""

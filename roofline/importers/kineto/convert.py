@@ -43,8 +43,8 @@ class Converted:
     device: int | None  # the device that most of the work ran on; None: nothing ran on one
 
 
-def convert(columns: Columns, stretches: Stretches) -> Converted:
-    """Join, account, and put into rows."""
+def convert(columns: Columns, stretches: Stretches, keep_private: bool) -> Converted:
+    """Join, account, and put into rows; texts of the user's are dropped unless `keep_private`."""
     whole = Whole()
     whole.overhead(columns)
     several = stretches.divide() > 1
@@ -55,7 +55,7 @@ def convert(columns: Columns, stretches: Stretches) -> Converted:
     if by_id:
         walked, by_id = _by_id(columns, walked, several, whole)
     division = whole.work.cut()
-    signatures = Signatures(columns, "cuda" if whole.activities else "cpu")
+    signatures = Signatures(columns, "cuda" if whole.activities else "cpu", keep_private)
     names, thread = _threads(columns)
     counters = [configuration(kernel) for kernel in columns.kernels.values()]
     words = Words(whole.modules.paths, names, counters)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from roofline import ops
-from roofline.call import Math
+from roofline.call import Math, worded
 from roofline.importers import copies
 from roofline.importers.kernels import readable
 from roofline.importers.kineto.arguments import Unreadable, call, squared
@@ -24,7 +24,8 @@ IN_GRAPH = "not accounted for: a graph launch replays it, and its operators are 
 class Signatures:
     """The signatures that were asked for, numbered in that order."""
 
-    def __init__(self, columns: Columns, device: Device):
+    def __init__(self, columns: Columns, device: Device, keep_private: bool = False):
+        """With `keep_private` texts that were given to operators are kept as they are."""
         self.made: list[Signature] = []
         self.listed = 0  # distinct calls with a list of tensors, whose types were looked up
         self.reduced: set[int] = set()  # calls of fp32 whose kernel multiplies a shorter type
@@ -33,6 +34,7 @@ class Signatures:
         self._kernels = columns.kernels.values()
         self._names = columns.names.values()
         self._device = device
+        self._keep_private = keep_private
         self._index: dict[Hashable, int] = {}
         self._shown: dict[str, str] = {}  # kernel as recorded -> as shown
         self._in_lists: Mapping[tuple[int, ...], str] | None = None
@@ -93,6 +95,8 @@ class Signatures:
         except Unreadable as why:
             self.unreadable.setdefault(str(why), []).append(name)
             return Signature(name=name, ledger=_unknown(name, f"not accounted for: {why}"))
+        if not self._keep_private:
+            described = replace(described, args=worded(described.op, described.args))
         if square:
             described = squared(described)
         if compiled:

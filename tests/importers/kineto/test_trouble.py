@@ -396,12 +396,17 @@ def test_nothing_private_comes_along(tmp_path):
     trace.op("triton_poi_0", 0, 9, ((4, 4), "fp32"),
              args={"kernel_backend": "triton", "kernel_file": "/home/ann/cache/k.py"})  # fmt: skip
     trace.add("python_function", "/home/ann/net.py(3): forward", 0, 8)
+    trace.op("mine::load", 10, 9, ((4, 4), "fp32"), "/home/ann/weights.bin")
+    trace.op("aten::from_file", 20, 9, "ann.bin", "True", "4")
+    trace.op("aten::gelu", 30, 9, ((4, 4), "fp32"), "tanh")
     path = trace.write(tmp_path / "mine.json")
     run = load([path])
     kept = load([path], Options(keep_private=True))
 
     for secret in ("ann", "node17", "/home"):
         assert secret not in repr((run.recorder, run.signatures, run.gaps, run.rows()))
+    assert [s.call.arg(1) for s in run.signatures if s.name == "aten::gelu"] == ["tanh"]
+    assert "/home/ann/weights.bin" in repr(kept.signatures)
     assert (kept.recorder.versions["user"], kept.recorder.versions["host"]) == ("ann", "node17")
 
 
