@@ -22,6 +22,7 @@ from roofline.units import show, show_share
 Verdict = Literal["moved", "faster", "slower", "the same"]
 NOISE = 0.05  # assumed: of a time without an interval, below which a difference is none
 LINES = 3  # lines of each run with most to win
+SHAPES = 40  # characters of a line's tensors that are shown
 WAITING = ("host-bound", "bubbles")  # kinds of a step in which the device waits
 OTHERWISE = (*WAITING, "stray copies", "tiny kernels")  # limiters that are no kernel's own roof
 
@@ -129,8 +130,12 @@ def _lines(before: Program, now: Program) -> Iterator[str]:
     was, then = _by_call(before), _by_call(now)
     top = [*_worst(was.values()), *_worst(then.values())]
     for key in dict.fromkeys((item.name, item.shapes) for item in top):
-        name = key[0].removeprefix("aten::") + (f" ({key[1]})" if key[1] else "")
-        yield f"{name}: {_state(was.get(key))} -> {_state(then.get(key))}"
+        yield f"{_called(*key)}: {_state(was.get(key))} -> {_state(then.get(key))}"
+
+
+def _called(name: str, shapes: str) -> str:
+    short = shapes if len(shapes) <= SHAPES else f"{shapes[: SHAPES - 3]}..."
+    return name.removeprefix("aten::") + (f" ({short})" if short else "")
 
 
 def _by_call(program: Program) -> dict[tuple[str, str], Item]:

@@ -39,6 +39,7 @@ def of_program(program: Program) -> Document:
             "tool": recorder.tool,
             "cache": recorder.cache.value,
             "clock": recorder.clock.value,
+            "timer": recorder.timer,
             "warnings": list(recorder.warnings),
             "note": NOTE,
         },
@@ -123,6 +124,7 @@ def _excess(seen: Ledger | None, needed: Ledger | None, calls: int) -> Document:
 
 def text(document: Document, rows: int) -> Iterable["RenderableType"]:
     """For the terminal: the kind of time where kernels were looked at, and their counters."""
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -133,8 +135,7 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
     yield Text("")
     if kind is not None:
         yield Text(kind["claim"])
-        yield Text("\n".join(f"      {line}" for line in kind["evidence"]), style="dim")
-        yield Text("")
+        yield Padding(Text("\n".join(kind["evidence"]), style="dim"), (0, 0, 1, 6))
     yield Text(
         f"counters of one call by {about['tool']}: caches {about['cache']}, clocks "
         f"{about['clock']}; another state than the times above"
@@ -148,6 +149,7 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
     for item in counted:
         table.add_row(*_cells(item))
     yield table
+    yield Text(about["timer"], style="dim")
     yield Text(NOTE, style="dim")
     if any(item["replay"]["missing"] for item in counted):
         yield Text("+? further kernels of the call were not counted", style="dim")
