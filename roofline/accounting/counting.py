@@ -18,13 +18,24 @@ from roofline.accounting import flexible
 from roofline.accounting.account import Line
 from roofline.accounting.launches import Launches
 from roofline.call import Call
-from roofline.capture.book import Book
+from roofline.capture import bodies, nested
+from roofline.capture.book import NOTHING, Book
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
 from roofline.capture.layouts import any_sparse
 from roofline.capture.modules import Modules
+from roofline.capture.nested import any_nested
 from roofline.capture.operator import Operator, describe
-from roofline.capture.signature import PLAIN, Describer, Key, Opaque, multiplied, tensors
+from roofline.capture.signature import (
+    PLAIN,
+    Describer,
+    Key,
+    Opaque,
+    multiplied,
+    opaque_name,
+    takes_apart,
+    tensors,
+)
 from roofline.capture.storages import Storages
 from roofline.runfile import Phase, Signature
 from roofline.work import Ledger
@@ -156,16 +167,18 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
             return args[0].fake_device  # asked about twice a call, and slow to ask
         kwargs = kwargs or {}
         for kind in types:
-            if kind not in _SEEN:
+            if kind not in _SEEN and takes_apart(kind):
                 return NotImplemented  # it takes the call apart, and its parts come back here
         operator = self._operators.get(id(func)) or self._describe(func)
         if operator.ignored:
             return func(*args, **kwargs)
-        if operator.split:
+        if operator.split and not any_nested([*args, *kwargs.values()]):
             return self._parts(func, args, kwargs)
         return self._count(operator, args, kwargs)
 
     def _count(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if operator.opaque and bodies.has_bodies(operator, args):
+            return bodies.run(self, operator.func, args, kwargs)
         before = 0 if self._beside is None else self._beside.total()
         signature, key = self._look_up(operator, args, kwargs)
         if signature is not None:
@@ -213,7 +226,23 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         flex = flexible.call(operator.name, args, self._device) if operator.opaque else None
         if flex is not None:
             return self._book.number(flex), result
-        return self._book.named(_opaque_name(operator, [*args, *kwargs.values(), *made])), result
+        return self._odd(operator, args, kwargs, made), result
+
+    def _odd(
+        self, operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], made: list[Any]
+    ) -> int:
+        """The number of a call whose tensors are no single blocks of memory."""
+        values = [*args, *kwargs.values(), *made]
+        name = opaque_name(operator, values)
+        if operator.is_view or ops.free_of_work(operator.name):
+            return self._book.counted(name, NOTHING)
+        if any_nested(values):
+            ledger = nested.counted(
+                operator, args, kwargs, made, lambda call: self._book.account(self._moved(call))
+            )
+            if ledger is not None:
+                return self._book.counted(name, ledger)
+        return self._book.named(name)
 
     def _moved(self, call: Call) -> Call:
         """The call as if it ran on the device that was asked for."""
@@ -250,10 +279,3 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
 
     def _optimizer(self, by: int) -> None:
         self._optimizing += by
-
-
-def _opaque_name(operator: Operator, values: Sequence[Any]) -> str:
-    """The operator and the layouts of its tensors, where they are no blocks of memory."""
-    layouts = dict.fromkeys(str(t.layout).removeprefix("torch.") for t in tensors(values))
-    odd = [layout.lstrip("_") for layout in layouts if layout != "strided"]
-    return f"{operator.name} ({', '.join(odd)})" if odd else operator.name

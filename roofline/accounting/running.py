@@ -114,7 +114,13 @@ def _run(
 
 def _shapes(inputs: Sequence[Any]) -> str:
     leaves = [leaf for leaf in tree_leaves(list(inputs)) if isinstance(leaf, torch.Tensor)]
-    return ", ".join("x".join(map(str, leaf.shape)) or "scalar" for leaf in leaves) or "none"
+    return ", ".join(map(_shape, leaves)) or "none"
+
+
+def _shape(tensor: Any) -> str:
+    if tensor.is_nested:
+        return "nested"
+    return "x".join(map(str, tensor.shape)) or "scalar"
 
 
 def _fake_mode(subject: Any, inputs: Sequence[Any]) -> FakeTensorMode | None:

@@ -17,7 +17,9 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from roofline.capture.book import Book
+from roofline import ops
+from roofline.capture import bodies, nested
+from roofline.capture.book import NOTHING, Book
 from roofline.capture.columns import (
     BACKWARD,
     FORWARD,
@@ -31,8 +33,18 @@ from roofline.capture.columns import (
 from roofline.capture.frames import leave_alone
 from roofline.capture.layouts import any_sparse
 from roofline.capture.modules import Modules
+from roofline.capture.nested import any_nested
 from roofline.capture.operator import Operator, describe
-from roofline.capture.signature import PLAIN, Describer, Key, Opaque, storage_of, tensors
+from roofline.capture.signature import (
+    PLAIN,
+    Describer,
+    Key,
+    Opaque,
+    opaque_name,
+    storage_of,
+    takes_apart,
+    tensors,
+)
 from roofline.capture.storages import Storages
 
 _NEW = -1
@@ -102,7 +114,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         if not self.on:
             return func(*args, **kwargs)
         for kind in types:
-            if kind not in PLAIN:
+            if kind not in PLAIN and takes_apart(kind):
                 # A fake tensor has nothing to compute with.  Another subclass takes the call
                 # apart, and its parts come back here.
                 return func(*args, **kwargs) if issubclass(kind, FakeTensor) else NotImplemented
@@ -110,8 +122,10 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         if operator.ignored:
             self.ignored += 1
             return func(*args, **kwargs)
-        if operator.split:
+        if operator.split and not any_nested([*args, *kwargs.values()]):
             return self._parts(entered, func, args, kwargs)
+        if operator.opaque and bodies.has_bodies(operator, args):
+            return bodies.run(self, func, args, kwargs)
         return self._record(entered, operator, args, kwargs)
 
     def _record(
@@ -126,6 +140,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             self._on_first(entered)
             self._on_first = None
         folded = describer = None
+        odd = False
         reads: list[int] = []
         try:
             given = Key(operator, args, kwargs, self._storages)
@@ -136,7 +151,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
                 if "cuda" in describer.devices:
                     self.on_device()
         except (Opaque, TypeError):
-            signature = self._named(operator, [*args, *kwargs.values()])
+            signature, odd = None, True
         if operator.is_view:  # touches no memory
             start = perf_counter_ns()
             result = func(*args, **kwargs)
@@ -151,8 +166,10 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         made = [result] if isinstance(result, torch.Tensor) else _listed(result)
         if made and type(made[0]) is FakeTensor:
             return result  # made without computing
-        if describer is not None and folded is not None:
-            signature = self._number(describer, made)
+        if odd:
+            signature = self._odd(operator, args, kwargs, made)
+        elif describer is not None and folded is not None:
+            signature = self._number(describer, args, kwargs, made)
             if not any_sparse(made):
                 self._known[folded] = signature
         if signature is not None:
@@ -179,20 +196,37 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             recorded = self._busy + self.bookkeeping - recorded
             self.bookkeeping += perf_counter_ns() - entered - recorded
 
-    def _named(self, operator: Operator, values: Sequence[Any]) -> int | None:
-        """The number of a call that cannot be described: its tensors' layouts are in its name."""
-        given = tensors(values)
-        if any(t.device.type in _NOTHING_RUNS for t in given):
+    def _odd(
+        self,
+        operator: Operator,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        made: Sequence[Any],
+    ) -> int | None:
+        """The number of a call whose tensors are no single blocks of memory."""
+        values = [*args, *kwargs.values(), *made]
+        if any(tensor.device.type in _NOTHING_RUNS for tensor in tensors(values)):
             return None
-        layouts = dict.fromkeys(_layout(t) for t in given)
-        odd = [layout for layout in layouts if layout != "strided"]
-        return self._book.named(f"{operator.name} ({', '.join(odd)})" if odd else operator.name)
+        name = opaque_name(operator, values)
+        if operator.is_view or ops.free_of_work(operator.name):
+            return self._book.counted(name, NOTHING)
+        if any_nested(values):
+            ledger = nested.counted(operator, args, kwargs, made, self._book.account)
+            if ledger is not None:
+                return self._book.counted(name, ledger)
+        return self._book.named(name)
 
-    def _number(self, describer: Describer, made: Sequence[Any]) -> int | None:
+    def _number(
+        self,
+        describer: Describer,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        made: Sequence[Any],
+    ) -> int | None:
         try:
             call = describer.call(made)
         except Opaque:
-            return self._named(describer.operator, made)
+            return self._odd(describer.operator, args, kwargs, made)
         return None if describer.devices & _NOTHING_RUNS else self._book.number(call)
 
     @contextmanager
@@ -251,7 +285,3 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
 
 def _listed(result: Any) -> list[Any]:
     return tensors(result) if isinstance(result, (list, tuple)) else []
-
-
-def _layout(tensor: Any) -> str:
-    return "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.").lstrip("_")

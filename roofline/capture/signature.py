@@ -21,6 +21,14 @@ from roofline.capture.operator import Operator
 from roofline.capture.storages import Storages
 
 PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
+def takes_apart(kind: type) -> bool:
+    """Whether tensors of this kind see operators before anybody below them does."""
+    own: Any = kind.__torch_dispatch__  # type: ignore[attr-defined]
+    return own is not torch.Tensor.__torch_dispatch__
+
+
 _EXACT = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5, math.inf, -math.inf})
 _SIZES = frozenset({int, bool, type(None), str})
 _UNKEPT = (torch.Generator, torch.UntypedStorage, torch.TypedStorage)
@@ -247,6 +255,17 @@ def storage_of(tensor: Any, storages: Storages) -> int:
         if held is None:
             raise Opaque from None
         return storages.number(held.values.untyped_storage())
+
+
+def opaque_name(operator: Operator, values: Sequence[Any]) -> str:
+    """The operator and the layouts of its tensors, where they are no blocks of memory."""
+    layouts = dict.fromkeys(_layout(t) for t in tensors(values))
+    odd = [layout for layout in layouts if layout != "strided"]
+    return f"{operator.name} ({', '.join(odd)})" if odd else operator.name
+
+
+def _layout(tensor: Any) -> str:
+    return "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.").lstrip("_")
 
 
 def tensors(values: Sequence[Any]) -> list[Any]:

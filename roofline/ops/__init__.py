@@ -40,10 +40,13 @@ from roofline.ops import (
     pointwise,
     pooling,
     quantized,
+    quantizing,
+    ragged,
     recurrent,
     reduce,
     resampling,
     sdpa,
+    segments,
     sized,
     sized_executed,
     sorting,
@@ -78,6 +81,9 @@ RULES: tuple[Rule, ...] = (
     *matmul.RULES,
     *contraction.RULES,
     *quantized.RULES,
+    *quantizing.RULES,
+    *ragged.RULES,
+    *segments.RULES,
     *sparse.RULES,
     *sparse_products.RULES,
     *conv_calls.RULES,
@@ -131,6 +137,8 @@ PRODUCTS = frozenset(
 # Copies read every element of their tensors as well, which is when sectors can be counted.
 _COPIES = frozenset(f"aten::{name}" for name in ("clone", "_to_copy", "cat", "stack"))
 
+_FREE = frozenset(rule.op for rule in free.RULES)
+
 # Rules for dense tensors as they are when an argument is sparse.
 _OF_SPARSE = {**sparse.OF_SPARSE, **sparse_pairs.OF_SPARSE, **sparse_products.OF_SPARSE}
 _ON_VALUES = frozenset(rule.op for rule in pointwise.RULES) | {"aten::clone", "aten::_to_copy"}
@@ -152,14 +160,20 @@ FORMULAS: Mapping[str, Callable[..., Ledger]] = {f.__name__.rstrip("_"): f for f
 __all__ = [
     "BY_OP", "FORMULAS", "PRODUCTS", "RULES", "STREAMING", "Parameter", "account", "add",
     "add_rule", "attention", "bmm", "conv2d", "copy", "elementwise", "embedding", "executed",
-    "formula", "formula_executed", "gelu", "gemm", "gemv", "known", "layer_norm", "linear", "mean",
-    "mul", "packed_gemm", "parameters", "relu", "rms_norm", "saxpy", "silu", "softmax",
+    "formula", "formula_executed", "free_of_work", "gelu", "gemm", "gemv", "known", "layer_norm",
+    "linear", "mean", "mul", "packed_gemm", "parameters", "relu", "rms_norm", "saxpy", "silu",
+    "softmax",
 ]  # fmt: skip
 
 
 def known(op: str) -> bool:
     """Whether there is a rule for operator `op`, the library's or a user's."""
     return op in BY_OP or op in own.RULES
+
+
+def free_of_work(op: str) -> bool:
+    """Whether `op` is known to touch no data: a view, an allocation, a question about a tensor."""
+    return op in _FREE
 
 
 def add_rule(op: str) -> Callable[[own.Account], own.Account]:

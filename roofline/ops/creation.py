@@ -49,7 +49,8 @@ def sequence(call: Call) -> Ledger:
     """
     name = call.op.removeprefix("aten::")
     n = arguments.integer(call, 2 if name.endswith("space") else 0)
-    flop, sfu = {"linspace": (2, 0), "logspace": (2, 1), "randperm": (0, 0)}.get(name, (3, 1))
+    costs = {"linspace": (2, 0), "logspace": (2, 1), "randperm": (0, 0), "fft_fftfreq": (2, 0)}
+    flop, sfu = costs.get(name, (3, 1))
     y = result(call, (n,), "int64" if name == "randperm" else "fp32")
     return ledger(
         [Entry(vector_pipe(y.dtype), flop * n, f"{flop} an element"),
@@ -90,6 +91,13 @@ def drawn(call: Call) -> Ledger:
         writes=[("the result", y)],
         conventions=(RANDOM,),
     )
+
+
+def half_sequence(call: Call) -> Ledger:
+    """aten::fft_rfftfreq(n, d, ...): n/2 + 1 frequencies, a multiply and a divide each."""
+    y = result(call, (arguments.integer(call, 0) // 2 + 1,), "fp32")
+    return ledger([Entry(vector_pipe(y.dtype), 2 * y.numel, "2 an element")],
+                  writes=[("the result", y)])  # fmt: skip
 
 
 def bernoulli(call: Call) -> Ledger:
@@ -183,10 +191,12 @@ RULES = (
         "blackman_window",
         "bartlett_window",
         "kaiser_window",
+        "fft_fftfreq",
     ),
+    *named(half_sequence, "fft_rfftfreq"),
     *named(eye, "eye"),
     *named(triangle_places, "tril_indices", "triu_indices"),
-    *named(drawn, "normal", "poisson", "binomial"),
+    *named(drawn, "normal", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"),
     *named(randint, "randint", "randint_like"),
     *named(arange, "arange"),
 )

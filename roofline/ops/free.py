@@ -21,7 +21,8 @@ VIEWS = (
 )  # fmt: skip
 ALLOCATION = (
     "empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "empty_permuted",
-    "_efficientzerotensor", "resize_", "resize_as_", "lift", "lift_fresh",
+    "_efficientzerotensor", "_empty_affine_quantized", "resize_", "resize_as_", "lift",
+    "lift_fresh",
 )  # fmt: skip
 # The value of one element on its way to the host; the wait for it is time, not work.
 BOOKKEEPING = (
@@ -31,11 +32,12 @@ BOOKKEEPING = (
     "is_floating_point", "is_complex", "_assert_async", "_assert_scalar", "_assert_tensor_metadata",
     "sym_constrain_range", "sym_constrain_range_for_size", "record_stream", "_fused_sdp_choice",
     "_debug_has_internal_overlap", "_nested_tensor_size", "is_coalesced", "promote_types",
-    "can_cast",
+    "can_cast", "_has_same_storage_numel",
     "_indices", "_values", "indices", "values", "crow_indices", "col_indices",
     "ccol_indices", "row_indices", "_nnz", "sparse_dim", "_dimI", "_dimV", "dense_dim",
     "_linalg_check_errors", "_nested_get_values", "_nested_get_offsets", "_nested_view_from_jagged",
     "_nested_get_lengths", "_nested_get_jagged_dummy", "_nested_get_ragged_idx",
+    "_nested_tensor_strides", "_nested_tensor_storage_offsets", "_nested_view_from_buffer",
     "_sparse_coo_tensor_with_dims_and_tensors", "_sparse_coo_tensor_unsafe",
     "_sparse_compressed_tensor_unsafe", "_coalesced_",
 )  # fmt: skip

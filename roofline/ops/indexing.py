@@ -137,6 +137,17 @@ def masked_scatter(call: Call) -> Ledger:
     )
 
 
+def masked_scatter_backward(call: Call) -> Ledger:
+    """aten::masked_scatter_backward(G, mask, sizes): the selected of G, then zeros."""
+    g, mask = arguments.tensor(call, 0), arguments.tensor(call, 1)
+    return ledger(
+        reads=[("the mask", mask)],
+        gathered=[_selected("the selected of G", g.numel, g)],
+        writes=[("the result", Tensor(arguments.integers(call, 2), g.dtype))],
+        conventions=(SELECTED,),
+    )
+
+
 def nonzero(call: Call) -> Ledger:
     """aten::nonzero(x), argwhere: the places of nonzero elements, an int64 a dimension each.
 
@@ -214,8 +225,9 @@ RULES = (
       for name, flop in (("scatter", 0), ("scatter_", 0), ("scatter_add", 1), ("scatter_add_", 1),
                          ("scatter_reduce", 1), ("scatter_reduce_", 1))),
     *named(take, "take", "take_along_dim"),
-    *named(put, "put_"),
+    *named(put, "put_", "put"),
     *named(masked_select, "masked_select"),
     *named(masked_scatter, "masked_scatter", "masked_scatter_"),
+    *named(masked_scatter_backward, "masked_scatter_backward"),
     *named(nonzero, "nonzero", "argwhere"),
 )  # fmt: skip

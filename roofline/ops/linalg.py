@@ -50,6 +50,33 @@ def solve(flop: Flop, a_at: int, b_at: int, call: Call) -> Ledger:
     )
 
 
+def least_squares(call: Call) -> Ledger:
+    """aten::linalg_lstsq(A[...,m,n], B[...,m,r], ...): by QR, then a triangular solve."""
+    a, b = arguments.tensor(call, 0), arguments.tensor(call, 1)
+    batch, m, n = _matrix(call, a)
+    columns = b.shape[-1] if len(b.shape) == len(a.shape) else 1
+    flop = 2 * (m * min(m, n) ** 2 - min(m, n) ** 3 / 3) + 4 * m * n * columns + n * n * columns
+    return ledger(
+        [_estimate(a, batch * flop)],
+        reads=[("A", a), ("B", b)],
+        writes=[("X", Tensor((batch * n * columns,), b.dtype))],
+        conventions=(LEADING,),
+    )
+
+
+def rotated(call: Call) -> Ledger:
+    """aten::ormqr(A[...,m,k], tau[...,k], C[...,m,n], left, transpose): Q C, k reflections."""
+    a, tau, c = (arguments.tensor(call, i) for i in range(3))
+    batch, m, k = _matrix(call, a)
+    columns = c.numel // max(1, batch * m)
+    return ledger(
+        [_estimate(a, batch * columns * (4 * m * k - 2 * k * k))],
+        reads=[("A", a), ("tau", tau), ("C", c)],
+        writes=[("Q C", Tensor(c.shape, c.dtype))],
+        conventions=(LEADING,),
+    )
+
+
 def _matrix(call: Call, a: Tensor) -> tuple[int, int, int]:
     if len(a.shape) < 2:
         raise Unaccountable(f"{call.op}: a matrix of shape {a.shape}")
@@ -73,6 +100,17 @@ _FACTOR: tuple[tuple[str, Flop, Callable[[int, int], tuple[int, ...]]], ...] = (
     ("_linalg_slogdet", lambda m, n: 2 * n**3 / 3, _square(0, 0, 2, 1)),
     ("linalg_qr", lambda m, n: 4 * (m * min(m, n) ** 2 - min(m, n) ** 3 / 3),
      lambda m, n: (m * min(m, n), min(m, n) * n)),
+    ("geqrf", lambda m, n: 2 * (m * min(m, n) ** 2 - min(m, n) ** 3 / 3),
+     lambda m, n: (m * n, min(m, n))),
+    ("linalg_householder_product", lambda m, n: 2 * (m * n * n - n**3 / 3), lambda m, n: (m * n,)),
+    ("linalg_lu", lambda m, n: 2 * n**3 / 3, lambda m, n: (m * m, m * min(m, n), min(m, n) * n)),
+    ("lu_unpack", lambda m, n: 0, lambda m, n: (m * m, m * min(m, n), min(m, n) * n)),
+    ("linalg_ldl_factor_ex", lambda m, n: n**3 / 3, _square(2, 1)),
+    ("cholesky_inverse", lambda m, n: 2 * n**3 / 3, _square(2)),
+    # Taylor polynomials of degree up to 18: 5 products, and squarings that depend on the norm.
+    ("linalg_matrix_exp", lambda m, n: 10 * n**3, _square(2)),
+    ("linalg_pinv", lambda m, n: 4 * m * m * n + 8 * m * n * n + 9 * n**3 + 2 * m * n * min(m, n),
+     lambda m, n: (n * m,)),
     ("_linalg_eigh", lambda m, n: 9 * n**3, _square(1, 2)),
     ("linalg_eig", lambda m, n: 25 * n**3, _square(1, 2)),
     ("_linalg_svd", lambda m, n: 4 * m * m * n + 8 * m * n * n + 9 * n**3,
@@ -83,9 +121,13 @@ _SOLVE: tuple[tuple[str, Flop, int, int], ...] = (
     ("linalg_solve_triangular", lambda n, r: n * n * r, 0, 1),
     ("linalg_lu_solve", lambda n, r: 2 * n * n * r, 0, 2),
     ("cholesky_solve", lambda n, r: 2 * n * n * r, 1, 0),
+    ("triangular_solve", lambda n, r: n * n * r, 1, 0),
+    ("linalg_ldl_solve", lambda n, r: 2 * n * n * r, 0, 2),
 )
 
 RULES = (
     *(Rule(f"aten::{name}", partial(factor, flop, shapes)) for name, flop, shapes in _FACTOR),
     *(Rule(f"aten::{name}", partial(solve, flop, a, b)) for name, flop, a, b in _SOLVE),
+    Rule("aten::linalg_lstsq", least_squares),
+    Rule("aten::ormqr", rotated),
 )

@@ -199,6 +199,16 @@ def _elsewhere(call: Call) -> bool:
 _DEVICES = ("cpu", "cuda", "mps", "xpu", "meta")
 
 
+def narrowed(call: Call) -> Ledger:
+    """aten::narrow_copy(x, dim, start, length): the part read and written."""
+    x = arguments.tensor(call, 0)
+    (dim,) = dims_of(call, len(x.shape), (arguments.integer(call, 1),))
+    shape = list(x.shape)
+    shape[dim] = arguments.integer(call, 3)
+    part = Tensor(tuple(shape), x.dtype, x.strides, x.storage)
+    return _moved([part], Tensor(tuple(shape), x.dtype))
+
+
 def _moved(sources: list[Tensor], y: Tensor) -> Ledger:
     names = ["the source"] if len(sources) == 1 else [f"part {i + 1}" for i in range(len(sources))]
     return ledger(reads=list(zip(names, sources, strict=True)), writes=[("the result", y)])
@@ -228,6 +238,7 @@ RULES = (
         "_conj_physical",
         "conj_physical",
     ),
+    *named(narrowed, "narrow_copy"),
     *named(joined, "block_diag"),
     *named(jagged, "_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),
     *named(triangle, "tril", "triu", "tril_", "triu_"),

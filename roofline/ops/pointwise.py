@@ -53,7 +53,9 @@ def in_place(row: Pointwise, call: Call) -> Ledger:
 def _operands(row: Pointwise, call: Call) -> list[Tensor]:
     if row.name == "where" and call.arg(1) is None:
         raise Unaccountable(f"{call.op}: without values it returns places, and is aten::nonzero")
-    found = [t for i in range(row.inputs) if (t := arguments.optional(call, i)) is not None]
+    first = 1 if row.name == "polygamma" and not isinstance(call.arg(0), Tensor) else 0
+    places = range(first, first + row.inputs)
+    found = [t for i in places if (t := arguments.optional(call, i)) is not None]
     if not found:
         raise Unaccountable(f"{call.op}: none of its first {row.inputs} arguments is a tensor")
     return found
@@ -82,7 +84,8 @@ def _cost(row: Pointwise, call: Call, operands: list[Tensor]) -> Cost:
     if any(kind(t.dtype) == COMPLEX for t in operands):
         if row.name not in COMPLEX_COST:
             raise Unaccountable(f"{call.op}: no count is known for complex elements")
-        return COMPLEX_COST[row.name]
+        complex_cost = COMPLEX_COST[row.name]
+        return complex_cost if isinstance(complex_cost, Cost) else complex_cost(call)
     return row.cost if isinstance(row.cost, Cost) else row.cost(call)
 
 

@@ -135,8 +135,13 @@ TABLE = (
         "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
         "erf", "erfc", "erfinv", "lgamma", "digamma", "sinc", "special_erfcx", "special_i0",
         "special_ndtri", "special_log_ndtr", "special_i0e", "special_i1", "special_i1e", "i0",
-        "polygamma", "mvlgamma",
+        "polygamma", "mvlgamma", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0",
+        "special_bessel_y1",
+        "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0",
+        "special_modified_bessel_k1", "special_scaled_modified_bessel_k0",
+        "special_scaled_modified_bessel_k1", "special_airy_ai", "special_spherical_bessel_j0",
     )),
+    *(Pointwise(name, 2, SPECIAL, "floating") for name in ("igamma", "igammac", "special_zeta")),
     Pointwise("atan2", 2, SPECIAL, "floating"),
     Pointwise("angle", 1, SPECIAL, "real"),
     Pointwise("complex", 2, NONE, "complex"),
@@ -206,8 +211,15 @@ IN_PLACE = tuple(
     and not row.name.endswith("_backward")
 )
 
+
+def _complex_power(call: Call) -> Cost:
+    """A square and a cube are multiplies; else exp(b log a): 3 and 3, multiply 6, 2 and 3."""
+    exponent = arguments.number(call, 1, 0)
+    return Cost(6) if exponent == 2 else Cost(12) if exponent == 3 else Cost(11, 6)
+
+
 # The same for complex elements, in real flop.  What is not here is not known.
-COMPLEX: Mapping[str, Cost] = {
+COMPLEX: Mapping[str, Cost | Callable[[Call], Cost]] = {
     "add": Cost(2), "sub": Cost(2), "rsub": Cost(2), "neg": Cost(2), "where": NONE,
     "masked_fill": NONE, "isnan": Cost(2), "isfinite": Cost(2), "eq": Cost(2), "ne": Cost(2),
     "mul": Cost(6),  # four multiplies, two adds
@@ -224,5 +236,10 @@ COMPLEX: Mapping[str, Cost] = {
     "lerp": Cost(10),  # subtract 2, multiply 6, add 2
     "addcmul": Cost(8),
     "addcdiv": Cost(13),
+    # exp of either side of the imaginary part, its halves added; sine and cosine of the real part
+    "sin": Cost(4, 4), "cos": Cost(4, 4), "sinh": Cost(4, 4), "cosh": Cost(4, 4),
+    "tan": Cost(19, 8), "tanh": Cost(19, 8),  # sine over cosine: twice 4, divide 11
+    "tanh_backward": Cost(15),  # square 6, 1 -, conjugate, multiply 6
+    "pow": _complex_power,
     "sigmoid": Cost(10, 3),  # negate 2, exp 2 and 3, 1 +, reciprocal 5
 }  # fmt: skip

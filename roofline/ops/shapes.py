@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from roofline.call import Argument, Call, Tensor
+from roofline.call import DTYPE_BYTES, Argument, Call, Tensor
 from roofline.ops.rule import Unaccountable
 
 # Widest last, within each kind; a wider kind beats a narrower one.
@@ -47,7 +47,7 @@ def dtype_argument(call: Call, index: int) -> str | None:
     if isinstance(found, int):
         return _SCALAR_TYPE.get(found)
     name = dtype_named(found)
-    return name if name in _KIND else None
+    return name if name in DTYPE_BYTES else None
 
 
 def dtype_named(text: str) -> str:

@@ -234,3 +234,36 @@ def test_scaled_fp8_is_counted_against_its_own_pipe():
 def test_what_a_module_refuses_is_one_sentence():
     with pytest.raises(BadInput, match=r"Conv2d raised \w+ with inputs 2x5x8x8: .*channels"):
         rl.account(torch.nn.Conv2d(3, 8, 3), torch.randn(2, 5, 8, 8))
+
+
+def test_what_functions_inside_an_operator_do_is_counted():
+    """map over 3 rows of 2, a scan of 4 rows of 3, the branch that runs, a loop of 3 turns."""
+    from torch._higher_order_ops import associative_scan, scan, while_loop
+    from torch._higher_order_ops.map import map as map_
+
+    def flop(work):
+        counted = rl.account(work)
+        assert not counted.unaccounted
+        return counted.flop
+
+    ones = torch.ones(4, 3)
+    assert flop(lambda: map_(lambda x: x * 2, torch.ones(3, 2))) == 6
+    assert flop(lambda: scan(lambda c, x: (c + x, c * 1.0), torch.zeros(3), ones)) >= 2 * 12
+    assert flop(lambda: associative_scan(lambda a, b: a + b, ones, 0, combine_mode="generic")) >= 9
+    branch = rl.account(lambda: torch.cond(torch.tensor(True), torch.exp, torch.abs, (ones,)))
+    assert [s.name for s in branch.account.signatures if s.ledger.flop] == ["aten::exp"]
+    turns = flop(
+        lambda: while_loop(
+            lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (torch.tensor(0), ones)
+        )
+    )
+    assert turns >= 3 * 12
+
+
+def test_a_branch_that_data_decide_is_named_without_data():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        x, flag = torch.ones(3), torch.ones((), dtype=torch.bool)
+    counted = rl.account(lambda: torch.cond(flag, torch.exp, torch.abs, (x,)))
+    assert list(counted.unaccounted) == ["higher_order::cond"]

@@ -116,7 +116,8 @@ def test_what_is_called_bookkeeping_makes_no_tensor(name):
     """It returns numbers, or parts that a tensor already has, or wraps tensors without a copy."""
     wraps = {"_sparse_coo_tensor_with_dims_and_tensors", "_sparse_coo_tensor_unsafe",
              "_sparse_compressed_tensor_unsafe", "_nested_get_offsets", "_nested_get_lengths",
-             "_nested_get_jagged_dummy", "_nested_tensor_size"}  # fmt: skip
+             "_nested_get_jagged_dummy", "_nested_tensor_size", "_nested_tensor_strides",
+             "_nested_tensor_storage_offsets"}  # fmt: skip
     returned = [r for s in schemas(name) for r in s.returns if "Tensor" in str(r.type)]
 
     assert name in wraps or all(r.alias_info for r in returned)

@@ -14,7 +14,7 @@ from roofline.device import (
     TENSOR_INT8,
     TENSOR_TF32,
 )
-from tests.tables.ops_golden import Row, check, f, h, i
+from tests.tables.ops_golden import Row, b, check, f, h, i
 
 
 def c8(*shape):
@@ -350,7 +350,14 @@ SPARSE = [
     Row("_to_sparse_bsr", (CSR, (2, 2)), 0, 100, 96, outputs=(BSR,)),
 ]  # fmt: skip
 
-ROWS = [*PRODUCTS, *SPARSE, *ATTENTION, *CONVOLUTIONS, *RECURRENT]
+NESTED = [
+    # dA = G B^T and dB = A^T G: 2*3*5*4 each
+    Row("matmul_backward", (f(3, 5), f(3, 4), f(4, 5), (True, True)), 240, 60 + 48 + 80, 48 + 80),
+    Row("matmul_backward", (f(3, 5), f(3, 4), f(4, 5), (False, True)), 120, 60 + 48, 80),
+    Row("_nested_tensor_from_mask_left_aligned", (f(2, 5, 8), b(2, 5)), 20, 10, 0),
+]  # fmt: skip
+
+ROWS = [*PRODUCTS, *SPARSE, *NESTED, *ATTENTION, *CONVOLUTIONS, *RECURRENT]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)

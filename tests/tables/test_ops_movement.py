@@ -94,6 +94,11 @@ CREATION = [
     Row("normal", (X, 1.0, None), 48, 96, 96),
     Row("normal", (0.0, 1.0, (4, 6), None), 48, 0, 96),
     Row("poisson", (X, None), 0, 96, 96),
+    Row("_standard_gamma", (X, None), 0, 96, 96),
+    Row("_sample_dirichlet", (X, None), 0, 96, 96),
+    Row("fft_fftfreq", (8, 1.0), 16, 0, 32),
+    Row("fft_rfftfreq", (8, 1.0), 10, 0, 20),
+    Row("narrow_copy", (X, 1, 0, 2), 0, 32, 32),
     Row("binomial", (X, X, None), 0, 192, 96),
     Row("randint", (10, (4, 6), None, None, None, None), 0, 0, 192),
     Row("randint", (0, 10, (4, 6), "int32", None, None, None), 0, 0, 96),
@@ -143,6 +148,8 @@ INDEXING = [
     Row("scatter_reduce_", (X, 1, i(4, 2), f(4, 2), "amax", True), 8, 128, 32),
     Row("put_", (X, i(5), f(5), False), 0, 60, 20),
     Row("put_", (X, i(5), f(5), True), 5, 80, 20),
+    Row("put", (X, i(5), f(5), True), 5, 96 + 60, 96),
+    Row("masked_scatter_backward", (X, b(4, 6), (5,)), 0, 24 + 96, 20, words="none to all"),
     Row("masked_select", (X, b(4, 6)), 0, 24 + 96, 96),
     Row("masked_scatter", (X, b(4, 6), f(24)), 0, 96 + 24 + 96, 96),
     Row("masked_scatter_", (X, b(4, 6), f(24)), 0, 24 + 96, 96),
@@ -183,6 +190,19 @@ SORTING = [
     Row("isin", (f(5), f(3), False, False), 16, 32, 5),
     Row("bincount", (i(24), None, 0), 24, 192, 80, outputs=(i(10),)),
     Row("histc", (X, 10, 0, 0), 120, 96, 40),
+    # 10 bins: 4 comparisons and a count each of 24; counts and 11 edges
+    Row("histogram", (X, 10, None, None, False), 120, 96, 40 + 44, words="an estimate"),
+    Row("histogram", (X, f(11), None, False), 120, 96 + 44, 40 + 44),
+    # 4 points of 6 dimensions, 2 bins each: a comparison and a count
+    Row("_histogramdd_from_bin_cts", (X, (2,) * 6, None, None, False), 48, 96, 256),
+    # 18 edges: least and greatest of 24, 2 an edge
+    Row("_histogramdd_bin_edges", (X, (2,) * 6, None, None, False), 48 + 36, 96, 72),
+    Row("dist", (X, X, 2), 72, 192, 4),
+    # 2 segments of 4 rows of 6
+    Row("segment_reduce", (X, "sum", i(2), None, None, 0, False, None), 24, 96 + 16, 48, outputs=(f(2, 6),)),
+    Row("segment_reduce", (X, "mean", i(2), None, None, 0, False, None), 36, 112, 48, outputs=(f(2, 6),)),
+    Row("_segment_reduce_backward", (f(2, 6), f(2, 6), X, "sum", i(2), None, 0, None), 24, 48 + 16, 96),
+    Row("_segment_reduce_backward", (f(2, 6), f(2, 6), X, "max", i(2), None, 0, None), 24, 96 + 96 + 16, 96),
 ]  # fmt: skip
 
 IMAGE = f(1, 2, 4, 4)  # 32 elements, 128 B
@@ -344,6 +364,22 @@ TRANSFORMS = [
     Row("linalg_solve_triangular", (MATRIX, f(6, 2), True, True, False), 72, 192, 48),
     Row("linalg_lu_solve", (MATRIX, Tensor((6,), "int32"), f(6, 2), True, False), 144, 192, 48),
     Row("cholesky_solve", (f(6, 2), MATRIX, False), 144, 192, 48),
+    # 2 (n^3 - n^3/3); a factor and 6 scales
+    Row("geqrf", (MATRIX,), 288, 144, 144 + 24),
+    Row("linalg_householder_product", (MATRIX, f(6)), 288, 144, 144),
+    Row("linalg_lu", (MATRIX, True), 144, 144, 3 * 144),
+    Row("lu_unpack", (MATRIX, Tensor((6,), "int32"), True, True), 0, 144, 3 * 144),
+    Row("linalg_ldl_factor_ex", (MATRIX, False, False), 72, 144, 144 + 24),
+    Row("linalg_ldl_solve", (MATRIX, Tensor((6,), "int32"), f(6, 2), False), 144, 192, 48),
+    Row("cholesky_inverse", (MATRIX, False), 144, 144, 144),
+    Row("linalg_matrix_exp", (MATRIX,), 2160, 144, 144),
+    # singular values 21 n^3, a product 2 n^3
+    Row("linalg_pinv", (MATRIX, 1e-15, False), 23 * 216, 144, 144),
+    Row("triangular_solve", (f(6, 2), MATRIX, True, False, False), 72, 192, 48),
+    # QR 288, Q^T B 4*36*2, a triangular solve 36*2
+    Row("linalg_lstsq", (MATRIX, f(6, 2), None, None), 288 + 288 + 72, 192, 48),
+    # 6 reflections of 2 columns: 2 (4*36 - 2*36)
+    Row("ormqr", (MATRIX, f(6), f(6, 2), True, False), 144, 144 + 24 + 48, 48),
     # 4 and 5 points of 3: 20 pairs
     Row("_cdist_forward", (f(4, 3), f(5, 3), 2.0, None), 180, 48 + 60, 80, sfu=20),
     Row("_cdist_forward", (f(4, 3), f(5, 3), 1.0, None), 180, 108, 80),

@@ -37,7 +37,11 @@ COSTS = {
         "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf",
         "erfc", "erfinv", "lgamma", "digamma", "sinc", "special_erfcx", "special_i0",
         "special_ndtri", "special_log_ndtr", "special_i0e", "special_i1", "special_i1e", "i0",
-        "polygamma", "mvlgamma", "angle")},
+        "polygamma", "mvlgamma", "angle", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1",
+        "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0",
+        "special_modified_bessel_k1", "special_scaled_modified_bessel_k0",
+        "special_scaled_modified_bessel_k1", "special_airy_ai", "special_spherical_bessel_j0")},
+    **{n: (2, 0, 1) for n in ("igamma", "igammac", "special_zeta")},
     "atan2": (2, 0, 1),
     "complex": (2, 0, 0), "polar": (2, 2, 2),  # r cos, r sin
     "special_entr": (1, 2, 1),  # -x log x
@@ -147,6 +151,14 @@ SPECIAL = [
     Row("mul", (Tensor((6,), "complex64"),) * 2, 36, 96, 48),
     Row("div", (Tensor((6,), "complex64"),) * 2, 66, 96, 48),
     Row("abs", (Tensor((6,), "complex64"),), 18, 48, 24, 6),
+    # exp(b log a): 3 and 3, multiply 6, 2 and 3
+    Row("pow", (Tensor((6,), "complex64"),) * 2, 6 * 11, 96, 48, 36),
+    Row("pow", (Tensor((6,), "complex64"), 2), 36, 48, 48),
+    *(Row(name, (Tensor((6,), "complex64"),), 24, 48, 48, 24) for name in ("sin", "cos", "sinh", "cosh")),
+    *(Row(name, (Tensor((6,), "complex64"),), 6 * 19, 48, 48, 48) for name in ("tan", "tanh")),
+    Row("tanh_backward", (Tensor((6,), "complex64"),) * 2, 90, 96, 48),
+    # the order comes first
+    Row("polygamma", (1, f(6)), 0, 24, 24, 6),
     # activations with two results or another shape
     Row("glu", (f(2, 6), -1), 24, 48, 24, 6),
     Row("glu_backward", (f(2, 3), f(2, 6), -1), 48, 24 + 48, 48, 6),
@@ -157,6 +169,16 @@ SPECIAL = [
     Row("log_sigmoid_backward", (f(6), f(6), f(0)), 30, 48, 24, 6),
     Row("fake_quantize_per_tensor_affine_cachemask", (f(6), 1.0, 0, 0, 255), 36, 24, 30),
     Row("fake_quantize_per_channel_affine_cachemask", (f(6), f(6), i(6), 0, 0, 255), 36, 24, 30),
+    # scale, round, shift, clamp 2; a byte each is written
+    Row("quantize_per_tensor", (f(6), 0.1, 10, "quint8"), 30, 24, 6, words="5 an element"),
+    Row("quantize_per_tensor", (f(6), f(), i(), "qint32"), 30, 24 + 4 + 8, 24),
+    Row("quantize_per_channel", (f(2, 3), f(2), i(2), 0, "qint8"), 30, 24 + 8 + 16, 6),
+    Row("quantize_per_tensor_dynamic", (f(6), "quint8", False), 42, 24, 6),
+    Row("dequantize", (Tensor((6,), "quint8"),), 12, 6, 24),
+    *(Row(f"_fake_quantize_learnable_{name}_affine", (f(6), f(1), f(1), *axis, 0, 255, 1.0), 42, 32, 24)
+      for name, axis in (("per_tensor", ()), ("per_channel", (0,)))),
+    *(Row(f"_fake_quantize_learnable_{name}_affine_backward", (f(6), f(6), f(1), f(1), *axis, 0, 255, 1.0),
+          78, 56, 32) for name, axis in (("per_tensor", ()), ("per_channel", (0,)))),
 ]  # fmt: skip
 ROWS += SPECIAL
 
