@@ -222,6 +222,7 @@ class Recording:
                 *self._regions.gaps(),
                 *self._elsewhere.gaps(),
                 *self._kernels.gaps(),
+                *counted.gaps,
                 *self._unknown_device(),
             ),
             events=self._columns.table(

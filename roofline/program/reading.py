@@ -61,7 +61,7 @@ class Program:
     replays: Mapping[int, Replay] = field(default_factory=dict)
     replayed: Recorder | None = None  # who took those counters; None: nobody did
     # Bytes that crossed in one step, everything that ran included; None where nobody counted.
-    achieved: Ledger | None = None
+    achieved: sampled.Crossed | None = None
     calls: Mapping[int, Call] = field(default_factory=dict)  # by position in Run.signatures
     host_calls: tuple[HostCall, ...] = ()
     copies: tuple[Copy, ...] = ()  # over the link to the host

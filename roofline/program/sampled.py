@@ -7,9 +7,10 @@ itself.  A signature's are the mean of its calls that are known, wherever in the
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from roofline import counters
+from roofline.device import DRAM
 from roofline.program.columns import in_steps, is_kind, measured_steps
 from roofline.runfile import Run
 from roofline.work import Ledger
@@ -39,16 +40,47 @@ def of_signatures(run: Run) -> dict[int, Ledger]:
     return found
 
 
-def of_step(run: Run) -> Ledger | None:
-    """Achieved bytes of one measured step, the mean of those that were counted; None: none was."""
-    steps = [run.steps[at] for at in measured_steps(run)]
-    counted = [step.counters for step in steps if step.counters]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossed:
+    """Bytes that crossed in one step, whatever ran in it: the mean of those that were counted."""
+
+    ledger: Ledger
+    # The part of the DRAM bytes that kernels and copies have as their own; the rest crossed in what
+    # was too short to be told apart, or between.
+    told: float | None
+
+
+def of_step(run: Run) -> Crossed | None:
+    """What crossed in a measured step; None: none was counted."""
+    measured = measured_steps(run)
+    counted = {at: run.steps[at].counters for at in measured if run.steps[at].counters}
     if not counted:
         return None
     n = len(counted)
-    means = {name: sum(step[name] for step in counted) / n for name in counted[0]}
-    few = n < len(steps)
-    return _achieved(means, f"{TOOL}, mean of {n} of {len(steps)} steps" if few else TOOL)
+    names = next(iter(counted.values()))
+    means = {name: sum(step[name] for step in counted.values()) / n for name in names}
+    few = f", mean of {n} of {len(measured)} steps" if n < len(measured) else ""
+    ledger = _achieved(means, TOOL + few)
+    if ledger is None:
+        return None
+    whole = ledger.demand().get(DRAM)
+    own = counters.achieved(_own(run, list(counted)))
+    told = own.demand().get(DRAM, 0) / n if own is not None else 0.0
+    return Crossed(ledger=ledger, told=told / whole if whole else None)
+
+
+def _own(run: Run, steps: list[int]) -> dict[str, float]:
+    """What everything that ran in `steps` has as its own, together."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    inside = pc.is_in(run.events["step"], value_set=pa.array(steps, pa.int32()))
+    device = pc.and_(inside, is_kind(run.events, ("kernel", "memcpy")))
+    sums: dict[str, float] = defaultdict(float)
+    for counted in run.events["counters"].filter(device).to_pylist():
+        for name, value in counted:
+            sums[name] += value
+    return {name: v for name, v in sums.items() if not name.endswith((counters.LOW, counters.HIGH))}
 
 
 def _owned(run: Run) -> list[tuple[int, list[tuple[str, float]]]]:

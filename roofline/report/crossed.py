@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.device import BOUNDARIES, DRAM, HIERARCHY, Resource
 from roofline.program import Item, Program
-from roofline.units import show
+from roofline.units import show, show_share
 from roofline.work import Ledger
 
 if TYPE_CHECKING:
@@ -28,17 +28,18 @@ def of_program(program: Program) -> Document:
 
     A step's `excess` holds bytes over DRAM against the compulsory ones of all its calls, each
     operand of each call once, wherever a cache may have served them; null where a call has no
-    complete formula.
+    complete formula.  `told` is the part of the bytes over DRAM that kernels have as their own.
     """
-    seen = program.achieved
-    if seen is None:
-        return {"achieved": None, "excess": None}
+    if program.achieved is None:
+        return {"achieved": None, "excess": None, "told": None}
+    seen = program.achieved.ledger
     crossed = seen.demand()
     needed = _compulsory(program)
     excess = crossed[DRAM] / needed if DRAM in crossed and needed else None
     return {
         "achieved": {r.name: _amounts(seen, r, 1) for r in crossed},
         "excess": {DRAM.name: excess},
+        "told": program.achieved.told,
     }
 
 
@@ -112,7 +113,10 @@ def _whole(program: Document) -> str:
         return ""
     excess = program["excess"]["dram"]
     often = "" if excess is None else f": {excess:.2f} times the bytes of the formulas"
-    return f"one step reads {show(dram['read'], 'B')} and writes {show(dram['write'], 'B')}{often}"
+    told = program["told"]
+    own = "" if told is None else f"; kernels have {show_share(told)} of them as their own"
+    moved = f"reads {show(dram['read'], 'B')} and writes {show(dram['write'], 'B')}"
+    return f"one step {moved}{often}{own}"
 
 
 def _dram(item: Document) -> Document | None:

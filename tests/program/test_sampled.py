@@ -147,6 +147,7 @@ def test_a_step_has_all_that_crossed():
     # mul by formula: two operands in and one out where they are two, 300 MB.
     needed = item(program).placement.work.algorithmic.demand()[DRAM]
     assert whole["excess"]["dram"] == pytest.approx(600_000_000 / needed)
+    assert whole["told"] == 0.5  # the kernel's 300 of 600 MB
 
 
 def test_a_step_that_nobody_counted_is_null_and_one_with_unknown_calls_has_no_excess():
@@ -202,9 +203,10 @@ def test_the_terminal_says_how_and_how_often():
     given = run(op(1), kernel(0, 40e6, 8e6), step_counters={READ: 40e6, WRITE: 8e6})
     console = Console(record=True, width=110, file=StringIO())
     print_document(document(read(given)), console)
-    text = console.export_text()
+    text = " ".join(console.export_text().split())
     assert f"counters: {HOW}" in text
     assert "one step reads 40.0 MB and writes 8.00 MB: 6.00 times the bytes of the formulas" in text
+    assert "kernels have 100% of them as their own" in text
     assert "6.00x" in text
     console = Console(record=True, width=110, file=StringIO())
     print_document(document(read(run(op(1), kernel(0), how=""))), console)

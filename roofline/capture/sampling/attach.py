@@ -1,6 +1,6 @@
 """What was sampled -> the counters of kernels and of steps, and a sentence of how they came."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from roofline.capture.sampling.join import Samples, Shares, share, totals
 from roofline.counters.reading import HIGH, LOW
-from roofline.runfile import Step
-from roofline.units import number_of
+from roofline.runfile import Gap, Step
+from roofline.units import number_of, show
 
 if TYPE_CHECKING:
     from roofline.capture.kernels import Kernel
     from roofline.capture.sampling.sampler import Sampler
 
 Counters = dict[str, float]
+FEW = 0.1  # of the measured kernels, up to which those without counters are not named
 _SAME = 0.5  # of a unit: what is nearer is one number
 
 
@@ -26,6 +27,7 @@ class Attached:
     kernels: list[Counters]  # of each kernel; empty where it has none of its own
     steps: tuple[Step, ...]
     how: str  # "" where nothing was sampled
+    gaps: tuple[Gap, ...] = ()
 
 
 def attach(
@@ -54,7 +56,31 @@ def attach(
         f"{number_of(len(of_measured), 'kernel')} and {len(measured & set(whole))} of "
         f"{number_of(len(measured), 'measured step')} counted"
     )
-    return Attached(found, counted, how)
+    uncounted = [counted[at] for at in measured if at not in whole]
+    gaps = (*_untold(of_measured), *_too_long(uncounted, sampler.window_s))
+    return Attached(found, counted, how, gaps)
+
+
+def _untold(kernels: Sequence[Counters]) -> Iterator[Gap]:
+    """Kernels without bytes of their own, where they are more than a few."""
+    without = sum(not counters for counters in kernels)
+    if without > FEW * len(kernels):
+        what = (
+            "kernels ran in a pause of the sampling, or so close to others that no sample tells "
+            "them apart: they have no bytes of their own"
+        )
+        yield Gap(name="counters of kernels", what=what, count=without)
+
+
+def _too_long(uncounted: Sequence[Step], window_s: float) -> Iterator[Gap]:
+    """Steps without a total because they began or ended in a pause of the sampling."""
+    long = [step for step in uncounted if step.duration_ns > window_s * 1e9]
+    if long:
+        what = (
+            f"steps are longer than the {show(window_s, 's')} that are sampled without a pause; "
+            "a larger --sample-us covers longer ones"
+        )
+        yield Gap(name="counters of steps", what=what, count=len(long))
 
 
 def of_kernels(starts: np.ndarray, ends: np.ndarray, samples: Samples) -> list[Counters]:

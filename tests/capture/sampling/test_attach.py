@@ -23,7 +23,7 @@ def sampler(us=100, read_b=4e6, written_b=1e6):
         values=np.tile([read_b, written_b], (us, 1)),
         slack_ns=100,
     )
-    return SimpleNamespace(samples=samples, device=0, interval_ns=1000)
+    return SimpleNamespace(samples=samples, device=0, interval_ns=1000, window_s=1e-4)
 
 
 def kernel(start_us, us, device=0):
@@ -71,6 +71,28 @@ def test_steps_whose_kernels_mingle_have_no_total():
     steps = (*STEPS, STEPS[1])
     found = attach(kernels, [1, 2, 1, 3], steps, sampler())
     assert [bool(step.counters) for step in found.steps] == [False, False, False, True]
+
+
+def test_kernels_that_cannot_be_told_apart_are_named():
+    # Ten well apart; then two that share their samples, of twelve in all.
+    apart = [kernel(5.2 * at + 0.2, 1.6) for at in range(1, 11)]
+    close = [kernel(70.2, 0.4), kernel(70.6, 0.4)]
+    (gap,) = attach([*apart, *close], [1] * 12, STEPS, sampler()).gaps
+    assert (gap.name, gap.count) == ("counters of kernels", 2)
+    # One in eleven is a few.
+    assert attach([*apart, *close[:1]], [1] * 11, STEPS, sampler()).gaps == ()
+
+
+def test_steps_longer_than_a_window_are_named_with_the_way_out():
+    step = Step(start_ns=0, duration_ns=2_000_000)  # 2 ms, and 0.1 ms are sampled at once
+    found = attach([kernel(2.2, 5.6), kernel(95.2, 9)], [0, 0], (step,), sampler())
+    assert found.steps == (step,)
+    gap = next(gap for gap in found.gaps if gap.name == "counters of steps")
+    assert "longer than the 100 us that are sampled without a pause" in gap.what
+    assert "--sample-us" in gap.what
+    short = Step(start_ns=0, duration_ns=50_000)
+    found = attach([kernel(2.2, 5.6), kernel(95.2, 9)], [0, 0], (short,), sampler())
+    assert "counters of steps" not in [gap.name for gap in found.gaps]
 
 
 def test_another_device_was_not_sampled():
