@@ -50,7 +50,9 @@ class Kernels:
         if self._clock is not None:
             return
         self._clock = Clock()
-        self._profile = profile(activities=[ProfilerActivity.CUDA])
+        self._profile = profile(
+            activities=[ProfilerActivity.CUDA], experimental_config=with_launches()
+        )
         try:
             self._profile.start()
         except RuntimeError as error:
@@ -79,6 +81,16 @@ class Kernels:
         return tuple(found)
 
 
+def with_launches() -> Any:
+    """The profiler's configuration that keeps how kernels were launched; None where it has none."""
+    from torch._C._profiler import _ExperimentalConfig
+
+    try:
+        return _ExperimentalConfig(expose_kineto_event_metadata=True)
+    except TypeError:
+        return None
+
+
 def read(events: Iterable[Any], clock: Clock) -> tuple[Kernel, ...]:
     """Kernels, copies and fills in the profiler's raw events, in order of their start."""
     events = list(events)
@@ -95,7 +107,7 @@ def read(events: Iterable[Any], clock: Clock) -> tuple[Kernel, ...]:
             stream=e.device_resource_id(),
             launched=launches.get(e.correlation_id()),
             device=e.device_index(),
-            configuration=configuration(e.metadata_json()),
+            configuration=configuration(e.metadata_json() if hasattr(e, "metadata_json") else ""),
         )
         for e in events
         if e.device_type() == torch.autograd.DeviceType.CUDA and not e.is_user_annotation()

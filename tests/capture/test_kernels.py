@@ -8,7 +8,7 @@ from torch.autograd import DeviceType
 
 from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, OP, OTHER, Columns
-from roofline.capture.kernels import Kernel, kind, parents, read
+from roofline.capture.kernels import Kernel, kind, parents, read, with_launches
 
 
 @dataclass
@@ -86,6 +86,17 @@ def test_a_kernel_knows_how_it_was_launched():
 
     assert seen[0] == seen[1] == {"grid": 8.0, "block": 256.0, "shared memory": 0.0}
     assert seen[2:] == [{}, {}, {}, {}]
+
+
+def test_the_profiler_is_told_to_keep_launches():
+    """Its events then hold the fields of a trace, without braces."""
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], experimental_config=with_launches()
+    ) as recorded:
+        torch.ones(4)
+    said = [event.metadata_json() for event in recorded.profiler.kineto_results.events()]
+
+    assert any(text.startswith('"') for text in said)
 
 
 def test_a_kernel_belongs_to_the_row_during_which_it_was_launched():
