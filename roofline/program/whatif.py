@@ -11,7 +11,7 @@ from roofline.call import Argument, Tensor
 from roofline.device import Device
 from roofline.errors import BadInput, NotFound
 from roofline.program.alike import IS_ONE
-from roofline.program.batch import NOT_REWRITTEN, rebatched
+from roofline.program.batch import NOT_REWRITTEN, Batch, rebatched
 from roofline.program.item import Item
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
@@ -50,6 +50,7 @@ class WhatIf:
     words: str  # what was changed
     before: Program
     after: Program
+    batch: Batch | None = None  # samples a step, before and after
 
     @property
     def not_rewritten(self) -> tuple[str, ...]:
@@ -119,11 +120,12 @@ def what_if(
     """
     if dtype is not None and dtype not in FLOATS:
         raise NotFound(f"no floating-point type {dtype!r}; there is {', '.join(FLOATS)}")
+    samples: Batch | None = None
     changed, said = run, {"device": device.name if device else None, "dtype": dtype}
     if batch is not None:
         now, then = batch if isinstance(batch, tuple) else (None, batch)
         pair = rebatched(run, then, now)
-        run, changed = pair.before, pair.after
+        run, changed, samples = pair.before, pair.after, pair.batch
         said["batch"] = f"{pair.batch.now} -> {pair.batch.then}"
     before = read(run)
     changed = replace(
@@ -144,7 +146,7 @@ def what_if(
         achieved=None,
     )
     words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
-    return WhatIf(words=words, before=before, after=after)
+    return WhatIf(words=words, before=before, after=after, batch=samples)
 
 
 def _known_as_one(program: Program) -> dict[int, int]:

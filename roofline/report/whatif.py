@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from roofline.program.batch import Batch
 from roofline.program.whatif import Change, WhatIf
 from roofline.report.console import print_whole
 from roofline.report.text import seconds
@@ -17,11 +18,13 @@ SHOWN = 4
 def document(what_if: WhatIf, by: str = "call") -> Document:
     """Every line before and after; times are those of one step, null is unknown."""
     changes = what_if.by(by)
+    before, after = _sums(changes, "before"), _sums(changes, "after")
     return {
         "schema": "roofline.whatif/1",
         "change": what_if.words,
-        "before": {"device": what_if.before.roof.name, **_sums(changes, "before")},
-        "after": {"device": what_if.after.roof.name, **_sums(changes, "after")},
+        "before": {"device": what_if.before.roof.name, **before},
+        "after": {"device": what_if.after.roof.name, **after},
+        "batch": _samples(what_if.batch, before["roof_s"], after["roof_s"]),
         "not_rewritten": list(what_if.not_rewritten),
         "items": [_change(change) for change in changes],
     }
@@ -39,6 +42,9 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
         f"{seconds(before['measured_s'])}; as near to the roof as today it would take "
         f"{seconds(after['same_fraction_s'])}"
     )
+    if batch := made["batch"]:
+        each = (seconds(batch[f"{side}_roof_s"]) for side in ("before", "after"))
+        console.print(f"at the roof a sample takes {' -> '.join(each)}")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=28)
     for name in ("time", "roof", "new roof", "as near"):
@@ -57,6 +63,18 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
     if left := made["not_rewritten"]:
         shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
         console.print(f"not in the new times, since their sizes are not known: {shown}")
+
+
+def _samples(batch: Batch | None, before_s: float | None, after_s: float | None) -> Document | None:
+    """Roof time of one sample before and after; null where the batch stays."""
+    if batch is None:
+        return None
+    return {
+        "before": batch.now,
+        "after": batch.then,
+        "before_roof_s": None if before_s is None else before_s / batch.now,
+        "after_roof_s": None if after_s is None else after_s / batch.then,
+    }
 
 
 def _change(change: Change) -> Document:

@@ -12,6 +12,7 @@ from roofline.errors import BadInput
 from roofline.program.batch import Batch, by_size, rebatched
 from roofline.program.batch.carried import Unclear, carried, rewritten, steps_of
 from roofline.program.whatif import parse_batch, what_if
+from roofline.report import whatif
 from tests.program import batch_models as models
 from tests.runs import Script, call, tensor
 
@@ -111,6 +112,12 @@ def test_what_nobody_can_account_for_stays_so():
     product, own = sorted(made.by(), key=lambda change: change.before.name)
 
     assert made.words == "batch 4 -> 8"
+    # two steps: 22.4 kB from DRAM, 2.24 us, then 40,000 flop on data that is held, 0.4 us;
+    # with 8 samples 24.8 kB, 2.48 us, and 0.8 us
+    said = whatif.document(made)["batch"]
+    assert (said["before"], said["after"]) == (4, 8)
+    assert said["before_roof_s"] == pytest.approx((2.24e-6 + 0.4e-6) / 2 / 4)
+    assert said["after_roof_s"] == pytest.approx((2.48e-6 + 0.8e-6) / 2 / 8)
     assert product.after.ledger.flop == 2 * product.before.ledger.flop == 2 * 80_000
     assert own.roof_s is None
     assert made.not_rewritten == ("my::kernel (4x50 fp32)",)
