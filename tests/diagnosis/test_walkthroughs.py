@@ -218,3 +218,57 @@ def test_a_recording_needs_few_findings():
     for name, most in (("ln_hand", 5), ("decode_1", 5), ("train_eager", 7)):
         assert len(diagnose(program(f"{name}.json.gz"))) <= most
         assert len(diagnose(program(f"{name}.raw.csv.gz"))) <= most
+
+
+# The trace and the counters of each as one run
+
+
+@cache
+def both(name):
+    files = [TRACES / f"{name}.json.gz", COUNTERS / f"{name}.raw.csv.gz"]
+    return read(replace(importers.load(files), device=MEASURED))
+
+
+def test_ln_hand_together_says_why_its_broadcasts_are_slow_and_that_fusing_wins_more():
+    """Of operators, in the program's own time: 1.60 ms of four lines, 1.00 ms at their roof."""
+    findings = diagnose(both("ln_hand"))
+    fuse, narrow = findings[:2]
+
+    assert (fuse.code, narrow.code) == ("RF101", "RF409")
+    assert narrow.claim.startswith("sub asks memory for little at a time and reaches 62%")
+    assert "3 more kernels likewise" in narrow.claim
+    assert narrow.saves_s == pytest.approx(597e-6, rel=0.01)
+    assert fuse.saves_s > 3 * narrow.saves_s
+
+
+def test_ln_hand_together_counts_what_the_formula_does_not_ask_for():
+    """A subtraction multiplies its second operand by a factor: two flop an element, by counters."""
+    program = both("ln_hand")
+    (sub,) = (item for item in program.by("call") if item.name == "aten::sub")
+    replay = program.replays[sub.signatures[0]]
+
+    assert replay.executed.flop == 2 * 16384 * 4096
+    assert sub.ledger.flop == sub.calls * 16384 * 4096
+    assert replay.achieved.demand()[DRAM] == pytest.approx(2 * BIG, rel=0.05)
+
+
+def test_decode_together_fills_eight_rows_where_one_is_asked_for():
+    """Products 8 times, attention 16 times, and weights once."""
+    program = both("decode_1")
+    for item in program.by("call"):
+        if not tensor_flop(item.placement.work.algorithmic):
+            continue
+        replay = program.replays[item.signatures[0]]
+        times = tensor_flop(replay.executed) * item.calls / tensor_flop(item.ledger)
+        assert times == pytest.approx(16 if "attention" in item.name else 8, rel=0.001)
+        needed = sum(e.amount for e in item.ledger.entries if e.resource.unit == "B")
+        moved = replay.achieved.demand()[DRAM] * item.calls
+        assert moved == pytest.approx(needed, rel=0.03)
+
+
+def test_training_together_leaves_the_times_as_they_were():
+    """And what the page does not reach, two thirds of a step, has no counters."""
+    alone, joined = program("train_eager.json.gz"), both("train_eager")
+
+    assert joined.whole == alone.whole
+    assert 0 < len(joined.replays) < len(alone.by("call")) / 2
