@@ -19,18 +19,24 @@ GOOD = 64  # elements: a multiple that fills tiles as well
 def unaligned(program: Program) -> Iterator[Finding]:
     """RF208: a product below its roof with rows that do not begin at a multiple of 16 B."""
     for item in program.by("call"):
-        call, fraction = program.calls.get(item.signatures[0]), item.roof_fraction
-        if call is None or fraction is None or item.too_short or fraction >= NEAR:
-            continue
-        sizes = whole_tiles(call)
-        if sizes is None or not visible(program, item):
-            continue
-        dtype = next(t.dtype for t in call.args if isinstance(t, Tensor) and len(t.shape) > 1)
-        unit = int(WIDE / size(dtype))
-        _, n, k = sizes[0]
-        odd = {name: value for name, value in (("N", n), ("K", k)) if value % unit}
-        if odd and min(odd.values()) > unit:
-            yield _odd(item, odd, unit, fraction)
+        odd, unit = odd_sizes(item, program)
+        if odd and visible(program, item):
+            yield _odd(item, odd, unit, item.roof_fraction or 0.0)
+
+
+def odd_sizes(item: Item, program: Program) -> tuple[dict[str, int], int]:
+    """Sizes of a product below its roof that are no multiple of so many elements."""
+    call, fraction = program.calls.get(item.signatures[0]), item.roof_fraction
+    if call is None or fraction is None or item.too_short or fraction >= NEAR:
+        return {}, 1
+    sizes = whole_tiles(call)
+    if sizes is None:
+        return {}, 1
+    dtype = next(t.dtype for t in call.args if isinstance(t, Tensor) and len(t.shape) > 1)
+    unit = int(WIDE / size(dtype))
+    _, n, k = sizes[0]
+    odd = {name: value for name, value in (("N", n), ("K", k)) if value % unit}
+    return (odd if odd and min(odd.values()) > unit else {}), unit
 
 
 def _odd(item: Item, odd: dict[str, int], unit: int, fraction: float) -> Finding:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from roofline.diagnosis.alignment import odd_sizes
 from roofline.diagnosis.memory import faults_s, worth_chains
 from roofline.diagnosis.picked import picks
 from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.sizes import flat_sizes
 from roofline.diagnosis.traffic import reread_s
 from roofline.ops.matmul_executed import whole_tiles
 from roofline.program import Item, Program
@@ -20,10 +22,13 @@ WORTH = 0.05  # share of a step that must be lost before it is said
 def far_below(program: Program) -> Iterator[Finding]:
     """RF201: an operator takes far longer than any resource explains; one finding an operator."""
     busy_s = program.whole.busy_s
-    chained = {s for chain in worth_chains(program) for s in chain.signatures}
+    explained = {s for chain in worth_chains(program) for s in chain.signatures}
+    # Sizes whose time is a floor (RF307) or that no wide load fits (RF208) have their reason.
+    explained |= {i.signatures[0] for held in flat_sizes(program).values() for i in held}
+    explained |= {i.signatures[0] for i in program.by("call") if odd_sizes(i, program)[0]}
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in program.by("call"):
-        if item.binding is not None and item.signatures[0] not in chained and _far(item, program):
+        if item.binding is not None and item.signatures[0] not in explained and _far(item, program):
             groups.setdefault((item.name, item.binding.demanded.name), []).append(item)
     for (name, resource), items in groups.items():
         lost_s = sum(item.lost_s or 0.0 for item in items) / program.conditions.steps

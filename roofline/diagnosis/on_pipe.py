@@ -10,6 +10,7 @@ from roofline.device import (
     VECTOR_FP32,
     Resource,
 )
+from roofline.diagnosis.precision import accumulate_in_16, tf32_unused
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
 from roofline.program import Item, Program
@@ -28,12 +29,16 @@ NARROWER = {
 def on_pipe(program: Program) -> Iterator[Finding]:
     """RF204: what fills its pipe with the flop of its formula, one finding a pipe."""
     busy_s, steps = program.whole.busy_s, program.conditions.steps
+    # Where another pipe of the device does the same products, that is the advice.
+    other = {VECTOR_FP32: tf32_unused, TENSOR_FP16: accumulate_in_16}
     pipes: dict[Resource, list[Item]] = {}
     for item in program.by("call"):
         if item.binding is not None and _fills(item):
             pipes.setdefault(item.binding.demanded, []).append(item)
     for pipe, items in pipes.items():
         spent_s = sum(item.measured_s or 0.0 for item in items) / steps
+        if pipe in other and any(other[pipe](program)):
+            continue
         if busy_s and spent_s >= WORTH * busy_s:
             yield _full(program, pipe, items, spent_s)
 

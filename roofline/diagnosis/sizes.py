@@ -15,16 +15,9 @@ FAR = 0.5  # of its roof, below which a size is not what its time is about
 
 def flat(program: Program) -> Iterator[Finding]:
     """RF307: sizes of one operator, eight times apart, in the same time."""
-    busy_s, steps = program.whole.busy_s, program.conditions.steps
-    groups: dict[str, list[Item]] = {}
-    for item in program.by("call"):
-        if item.measured_s and item.roof_s and not item.too_short:
-            groups.setdefault(item.name, []).append(item)
-    for name, items in groups.items():
-        held = _held(items)
+    steps = program.conditions.steps
+    for name, held in flat_sizes(program).items():
         spent_s = sum(item.measured_s or 0.0 for item in held) / steps
-        if len(held) < 2 or not busy_s or spent_s < WORTH * busy_s:
-            continue
         small, large = held[0], held[-1]
         floor_s = min(_call_s(item) for item in held)
         roof_s = sum(item.roof_s or 0.0 for item in held) / steps
@@ -54,6 +47,23 @@ def flat(program: Program) -> Iterator[Finding]:
             then_s=to_roof_s(held, spent_s),
             wrong_if="one call for all of the work takes as long as they do together",
         )
+
+
+def flat_sizes(program: Program) -> dict[str, list[Item]]:
+    """By operator the sizes that take the same time, where they are worth a word."""
+    busy_s, steps = program.whole.busy_s, program.conditions.steps
+    groups: dict[str, list[Item]] = {}
+    for item in program.by("call"):
+        if item.measured_s and item.roof_s and not item.too_short:
+            groups.setdefault(item.name, []).append(item)
+    found = {name: _held(items) for name, items in groups.items()}
+    return {
+        name: held
+        for name, held in found.items()
+        if len(held) > 1
+        and busy_s
+        and sum(item.measured_s or 0.0 for item in held) / steps >= WORTH * busy_s
+    }
 
 
 def _held(items: Sequence[Item]) -> list[Item]:

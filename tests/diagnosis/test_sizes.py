@@ -20,6 +20,7 @@ def test_sixteen_times_the_work_in_the_same_time():
     """8 kB and 128 kB at 10 GB/s: 0.8 and 12.8 us at the roof; 50 and 55 us were taken."""
     finding = relus((1_000, 50), (16_000, 55))["RF307"]
 
+    assert "RF201" not in relus((1_000, 50), (16_000, 55))  # one cause, one finding
     assert "16 times the work takes 1.1 times as long" in finding.claim
     assert finding.evidence[2].endswith("about 50.0 us of each is there at any size")
     assert finding.then_s == (pytest.approx(13.6e-6), pytest.approx(105e-6))
