@@ -13,8 +13,9 @@ from roofline.device import DRAM, HIERARCHY, Resource
 
 BAND = 0.10  # rates of one plateau stay this near its median
 SLOPE = 0.10  # |d log rate / d log size| along a plateau: 7 % an octave
-FALL = 0.15  # the same from its ends outwards over AWAY octaves: a fifth or more is lost; where
+FALL = 0.12  # the same from its ends outwards over AWAY octaves: a sixth or more is lost; where
 AWAY = 2.0  # that is flatter, all is one long slope
+STEP = 0.10  # between two levels that lie within one BAND, each of them within half of it
 OCTAVES = 1.0  # the least a plateau spans
 POINTS = 3  # and the fewest points it has
 OUTLIERS = 0.2  # share of a plateau's points that a disturbance may have pushed off it
@@ -82,10 +83,38 @@ def _search(points: Sequence[Point], start: int, stop: int) -> list[Plateau]:
         if _falls(points[i::-1]) and _falls(points[end:]):
             return [
                 *_search(points, start, i),
-                Plateau(inside, points[end].size),
+                *(_stairs(inside, points[end].size) or [Plateau(inside, points[end].size)]),
                 *_search(points, end + 1, stop),
             ]
     return []
+
+
+def _stairs(inside: Sequence[Point], holds: int) -> list[Plateau]:
+    """Two plateaus where one was found, when there is a step in it; else none.
+
+    Levels whose rates are a sixth apart lie within one BAND; but each is flat, and a slope is not.
+    """
+    found = []
+    for k in range(POINTS, len(inside) - POINTS + 1):
+        left, right = inside[:k], inside[k:]
+        if not all(_level(part) for part in (left, right)):
+            continue
+        if abs(_middle(left) / _middle(right) - 1) >= STEP:
+            found.append((abs(inside[k - 1].rate / inside[k].rate - 1), k))
+    if not found:
+        return []
+    _, k = max(found)
+    return [Plateau(tuple(inside[:k]), inside[k - 1].size), Plateau(tuple(inside[k:]), holds)]
+
+
+def _level(part: Sequence[Point]) -> bool:
+    """Whether nearly all of it lies within half a BAND, over an octave or more."""
+    near = [p for p in part if abs(p.rate / _middle(part) - 1) <= BAND / 2]
+    return len(near) >= (1 - OUTLIERS) * len(part) and _octaves(part[0], part[-1]) >= OCTAVES
+
+
+def _middle(part: Sequence[Point]) -> float:
+    return median(p.rate for p in part)
 
 
 def _flat(run: Sequence[Point]) -> tuple[Point, ...] | None:
@@ -134,7 +163,7 @@ def levels(
     `largest` is the largest working set of the sweep [B].  DRAM is the outermost plateau that
     comes within an octave of it, or that begins beyond twice the largest advertised cache.  Those
     further in are caches, each named after the advertised size [B] nearest to where it ends, in
-    order.
+    order.  What is no faster in an inner level than in the next is one plateau and both levels.
     """
     beyond = 2 * max(advertised.values(), default=largest)
     far = [p for p in found if 2 * p.holds > largest or p.points[0].size >= beyond]
@@ -144,6 +173,19 @@ def levels(
     for plateau in caches:
         if left:
             level = min(left, key=lambda n: abs(math.log(plateau.holds / advertised[n])))
-            named[level] = plateau
+            named |= _levels_within(plateau, level, left, advertised)
             left = left[left.index(level) + 1 :]
     return named
+
+
+def _levels_within(
+    plateau: Plateau, level: Resource, left: Sequence[Resource], advertised: Mapping[Resource, int]
+) -> dict[Resource, Plateau]:
+    """The plateau of `level`, cut where levels further in are advertised to end inside of it."""
+    parts, rest = {}, plateau.points
+    for inner in left[: left.index(level)]:
+        within = tuple(p for p in rest if p.size <= advertised[inner])
+        beyond = rest[len(within) :]
+        if all(len(p) >= POINTS and _octaves(p[0], p[-1]) >= OCTAVES for p in (within, beyond)):
+            parts[inner], rest = Plateau(within, within[-1].size), beyond
+    return {**parts, level: Plateau(rest, plateau.holds)}

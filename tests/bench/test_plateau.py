@@ -195,3 +195,40 @@ def test_plateaus_do_not_depend_on_the_unit_and_do_not_overlap(rates, factor):
 def test_no_points_no_levels():
     assert levels(plateaus([]), 0, ADVERTISED) == {}
     assert DRAM not in levels(plateaus([Point(8192, 1.0)]), 8192, ADVERTISED)
+
+
+SHALLOW = {
+    s["access"]: (
+        [Point(size, rate) for size, rate in s["points"]],
+        {resource(name): size for name, size in s["advertised"].items()},
+    )
+    for s in json.loads((Path(__file__).parent / "sweeps-shallow.json").read_text())["sweeps"]
+}
+
+
+@pytest.mark.parametrize(
+    ("access", "l2", "l3"), [("read", (118, 608), (99, 8192)), ("copy", (113, 860), (96, 6888))]
+)
+def test_a_level_a_sixth_slower_than_the_one_before_is_a_level(access, l2, l3):
+    """118 and 99 GB/s both lie within a tenth of 108: one band, but with a step in it."""
+    found = named(*SHALLOW[access])
+    assert [(round(found[n].rate), found[n].holds // KIB) for n in ("l2", "l3")] == [l2, l3]
+
+
+def test_what_is_as_fast_in_several_levels_is_each_of_them():
+    """An update in place is bound by the core: 182 GB/s to the end of L2, 176 beyond."""
+    found = named(*SHALLOW["update"])
+    assert (round(found["l2"].rate), found["l2"].holds) == (182, MIB)
+    assert round(found["l3"].rate) == 176
+    assert found["l3"].points[0].size > MIB
+
+
+def test_a_step_of_less_than_a_tenth_is_noise():
+    """160 and 150 are one level; 160 and 140 two, each flat."""
+
+    def rates(second):
+        steps = (32 * KIB, 400.0), (512 * KIB, 160.0), (16 * MIB, second), (1 << 40, 15.0)
+        return [p.rate for p in plateaus(stairs(*steps))]
+
+    assert len(rates(150.0)) == 3
+    assert rates(140.0) == [400.0, 160.0, 140.0, 15.0]
