@@ -6,10 +6,7 @@ Placements and findings are never saved: they are computed when a run is read, s
 rule improves old runs.  Nothing of the environment and no path of the user goes into the file.
 """
 
-import os
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +17,7 @@ from roofline.call import Call
 from roofline.device import Device
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
+from roofline.whole import whole
 from roofline.work import Ledger
 
 if TYPE_CHECKING:
@@ -186,20 +184,9 @@ def save(run: Run, path: Path) -> None:
         replays=run.replays,
     )
     meta = {_KEY: msgspec.json.encode(document)}
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        try:
-            events = run.events.replace_schema_metadata(meta)
-            pq.write_table(events, temporary, compression="zstd", write_page_checksum=True)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(FileNotFoundError):  # Arrow removes what it could not finish
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
+    with whole(path) as file:
+        events = run.events.replace_schema_metadata(meta)
+        pq.write_table(events, file, compression="zstd", write_page_checksum=True)
 
 
 def load(path: Path) -> Run:
@@ -241,9 +228,3 @@ def load(path: Path) -> Run:
         events=events.select(wanted.names),
         replays=document.replays,
     )
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

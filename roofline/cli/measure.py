@@ -1,9 +1,7 @@
 """``roofline measure``: what this device can really do, kept for everything that comes later."""
 
-import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,10 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from roofline.cli import options
-from roofline.cli.ceiling_table import table, unstable
+from roofline.cli.ceiling_table import paces, table, unstable
 from roofline.device import Device
 from roofline.errors import BadInput, Missing
 from roofline.report.console import console, print_whole
+from roofline.whole import whole
 
 if TYPE_CHECKING:
     from roofline.bench.cpu import Progress
@@ -117,18 +116,8 @@ def _document(devices: Sequence[Device], several: bool) -> bytes:
 
 
 def _write(path: Path, document: bytes) -> None:
-    """The whole document or nothing; an earlier file stays until then."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with open(handle, "wb") as file:
-                file.write(document + b"\n")
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
+    with whole(path) as file:
+        file.write_bytes(document + b"\n")
 
 
 @contextmanager
@@ -163,6 +152,8 @@ def _print(device: Device) -> None:
     out.print(f"{device.name} ({device.id})\n", style="bold")
     sheet = datasheet.load(device.id) if device.id in devices.known() else None
     print_whole(out, table(device, sheet))
+    if told := paces(device):
+        out.print(told)
     for line in unstable(device.ceilings):
         out.print(f"* {line}")
     for mapped in device.mapped:

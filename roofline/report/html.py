@@ -10,16 +10,14 @@ embedded document, whose numbers are in base units as everywhere.
 import base64
 import hashlib
 import json
-import os
-import tempfile
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from roofline.errors import BadInput
 from roofline.units import number_of
+from roofline.whole import whole
 
 Document = dict[str, Any]
 
@@ -48,18 +46,8 @@ def render(document: Document) -> str:
 def write(document: Document, path: Path) -> None:
     """Write the page to `path`, whole or not at all; an earlier file stays until then."""
     page = render(document)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(page)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
+    with whole(path) as file:
+        file.write_text(page, encoding="utf-8")
 
 
 def _program(document: Document) -> str:
@@ -108,9 +96,3 @@ def _asset(name: str) -> str:
 def _digest(text: str) -> str:
     """The source expression by which a content policy allows exactly this text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
