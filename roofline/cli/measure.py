@@ -79,7 +79,8 @@ def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet:
             _print(one)
     sys.stdout.flush()
     kept = ", ".join(map(str, paths))
-    click.echo(f"{'interrupted; the part measured is ' * stopped}kept in {kept}", err=True)
+    interrupted = "interrupted; the part measured is " * stopped
+    click.echo(f"roofline: {interrupted}kept in {kept}", err=True)
     return _INTERRUPTED if stopped else 0
 
 

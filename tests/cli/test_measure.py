@@ -85,7 +85,7 @@ def test_it_prints_the_table_and_keeps_the_result(capsys, toy):
     ]
     assert "tensor-tf32 is taken as vector-fp32: a toy has no tf32" in out
     assert "l3 read, 1 thread: no plateau" in out
-    assert err.startswith("kept in ")
+    assert err.startswith("roofline: kept in ")
     assert kept.newest("cpu-toy-2c") == DEVICE
 
 
@@ -147,7 +147,7 @@ def test_ctrl_c_keeps_what_is_measured_and_exits_130(capsys, monkeypatch):
     assert main(["measure"]) == 130
     out, err = capsys.readouterr()
     assert "vector-fp32" in out
-    assert err.startswith("interrupted; the part measured is kept in ")
+    assert err.startswith("roofline: interrupted; the part measured is kept in ")
     assert kept.newest("cpu-toy-2c") == DEVICE
 
 
