@@ -161,12 +161,16 @@ def levels(
     """Name plateaus after the levels of the hierarchy.
 
     `largest` is the largest working set of the sweep [B].  DRAM is the outermost plateau that
-    comes within an octave of it, or that begins beyond twice the largest advertised cache.  Those
-    further in are caches, each named after the advertised size [B] nearest to where it ends, in
+    comes within an octave of it, or that begins beyond twice the largest advertised cache, or ends
+    beyond four times that.  Those further in are caches, each named after the advertised size [B] nearest to where it ends, in
     order.  What is no faster in an inner level than in the next is one plateau and both levels.
     """
     beyond = 2 * max(advertised.values(), default=largest)
-    far = [p for p in found if 2 * p.holds > largest or p.points[0].size >= beyond]
+    far = [
+        p
+        for p in found
+        if 2 * p.holds > largest or p.points[0].size >= beyond or p.holds >= 2 * beyond
+    ]
     caches = [p for p in found if p not in far]
     named: dict[Resource, Plateau] = {DRAM: far[-1]} if far else {}
     left = [level for level in HIERARCHY[:-1] if level in advertised]

@@ -98,6 +98,14 @@ def test_one_rate_everywhere_is_memory_without_caches():
     assert len(found["dram"].points) == 61  # 8 KiB * 2**(60/4) = 256 MiB
 
 
+def test_what_ends_far_beyond_the_caches_is_memory():
+    """A cache of 16 MiB; from 24 MiB on all is flat to 96 MiB, and then disturbed to the end."""
+    points = stairs((16 * MIB, 60.0), (96 * MIB, 28.0), (1 << 40, 20.0), largest=512 * MIB)
+    shaken = [Point(p.size, p.rate * (0.7 if i % 2 else 1.3)) if p.size > 100 * MIB else p
+              for i, p in enumerate(points)]  # fmt: skip
+    assert named(shaken)["dram"].rate == 28.0
+
+
 def test_less_than_an_octave_is_no_plateau():
     # 512, 609, 724, 861 KiB: 861/512 is 0.75 octaves.
     flat = stairs((300 * KIB, 400.0), (900 * KIB, 160.0), (1 << 40, 15.0))
