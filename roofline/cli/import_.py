@@ -70,7 +70,7 @@ def command(
         _check(output, files)
     with _bar(not quiet) as tell:
         run = importers.load(files, _options(**said), tell)
-    for warning in run.recorder.warnings:
+    for warning in (*run.recorder.warnings, *(run.replays.warnings if run.replays else ())):
         print(f"roofline: {warning}", file=sys.stderr)
     if keep:
         _keep(run)

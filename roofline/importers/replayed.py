@@ -53,15 +53,28 @@ def joined(timeline: Run, replayed: Run, stands_for: Sequence[int | None] | None
 
 
 def base(name: str) -> str:
-    """A kernel's function, without namespaces and template arguments: printed alike by all.
+    """A kernel's function, without return type, namespaces, template arguments and parameters.
+
+    That is what all profilers print alike.
 
     >>> base("at::native::(anonymous namespace)::norm_kernel<c10::BFloat16, float>")
     'norm_kernel'
     >>> base("at::<unnamed>::norm_kernel<c10::BFloat16, float>")
     'norm_kernel'
+    >>> base("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, 4>(float *)")
+    'kernel'
     """
-    plain = _ANONYMOUS.sub("", name).partition("<")[0].partition("(")[0].strip()
-    return plain.rsplit("::", maxsplit=1)[-1].removeprefix("void ") or name
+    outside, depth = "", 0
+    for letter in _ANONYMOUS.sub("", name):
+        if letter == "<":
+            depth += 1
+        elif letter == ">":
+            depth = max(depth - 1, 0)
+        elif letter == "(" and not depth:
+            break
+        elif not depth:
+            outside += letter
+    return outside.strip().rpartition(" ")[2].rpartition("::")[2] or name
 
 
 def _kernels(timeline: Run) -> list[Row]:

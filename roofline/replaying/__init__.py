@@ -25,6 +25,7 @@ from roofline.runfile import Gap, Run
 from roofline.units import number_of
 
 PASSES = "profiler__replayer_passes"
+STOPPED = (130, 143)  # exit codes of a program that the user stopped: it is not run again
 LINES = 5  # lines with most to win whose kernels are looked at
 # Nothing of the user's folder may be imported for what this package imports.
 _START = "import sys; sys.path[0] = sys.prefix; from roofline.cli import main; sys.exit(main())"
@@ -62,7 +63,7 @@ def deep(
         command = [sys.executable, "-c", _START, "run", *options, script, *arguments]
         code = child.run(command, output)
         run = runfile.load(path) if path.exists() else None
-    if run is None or code == 130:
+    if run is None or code in STOPPED:
         return Looked(run, code)
     try:
         return Looked(_with_counters(run, script, arguments, lines, say), code)

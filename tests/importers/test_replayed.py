@@ -201,6 +201,9 @@ def test_a_replay_of_another_duration_is_another_kernel():
         ),
         ("at::<unnamed>::softmax<float, 0>", "softmax"),
         ("triton_poi_fused_add_0", "triton_poi_fused_add_0"),
+        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, 4>(float *)", "kernel"),
+        ("void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm>(P)", "Kernel2"),
+        ("<lambda>", "<lambda>"),
     ],
 )
 def test_a_function_is_called_the_same_by_both(name, function):

@@ -13,6 +13,7 @@ from roofline.cli import main
 from roofline.devices import kept
 from roofline.importers.ncu.collect import Profiled
 from roofline.program import read
+from roofline.replaying import child
 from roofline.replaying.choice import choose
 from tests.importers.ncu.exports import launch, raw
 
@@ -244,3 +245,29 @@ def test_a_real_child_runs_a_real_script(tmp_path, capfd):
     assert looked.exit_code == 5
     assert "said ['a', '-b']" in capfd.readouterr().out
     assert "no kernel ran on a GPU" in looked.run.gaps[-1].what
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("raise SystemExit(3)", 3),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137),
+        # its parent is told to end, and hands that on
+        ("import os, signal, time; os.kill(os.getppid(), signal.SIGTERM); time.sleep(60)", 143),
+    ],
+)
+def test_a_child_ends_as_in_a_shell(script, code):
+    assert child.run([sys.executable, "-c", script]) == code
+
+
+def test_a_program_that_was_stopped_is_not_run_again(machine, monkeypatch, tmp_path, timeline):
+    folder, _ = machine
+
+    def stopped(command, output=None):
+        runfile.save(timeline, Path(command[command.index("-o") + 1]))
+        return 130
+
+    monkeypatch.setattr(replaying.child, "run", stopped)
+    assert main(["run", "--deep", "--quiet", "ln.py"]) == 130
+    assert not (folder / "arguments").exists()
+    assert runfile.load(tmp_path / "ln.roof").replays is None
