@@ -13,6 +13,8 @@ from roofline.importers.matching import match
 from roofline.importers.replayed import base, joined
 from roofline.measurement import CacheState
 from roofline.runfile import Event, table
+from tests.importers.ncu import exports
+from tests.importers.nsys import databases
 
 HERE = Path(__file__).parent
 TRACES, PAGES = HERE / "kineto" / "torch-2.11", HERE / "ncu" / "2025.3"
@@ -208,3 +210,29 @@ def test_a_replay_of_another_duration_is_another_kernel():
 )
 def test_a_function_is_called_the_same_by_both(name, function):
     assert base(name) == function
+
+
+def test_a_database_of_nsight_systems_is_a_timeline_too(tmp_path):
+    """Two gemms of 20 blocks of 128 threads, 10 us each; the page has one of 12 us and another kernel."""
+    timeline = databases.write(
+        tmp_path / "report.sqlite",
+        kernels=[databases.kernel(0, 10_000, 1), databases.kernel(20_000, 30_000, 2)],
+        runtime=[databases.launch(0, 100, 1), databases.launch(200, 300, 2)],
+    )
+    page = tmp_path / "page.csv"
+    page.write_text(
+        exports.raw(
+            {"gpu__time_duration.sum": "ns", "dram__bytes_read.sum": "byte"},
+            (exports.launch(0, "gemm<float>(T1 *)", grid="(10, 2, 1)", block="(128, 1, 1)"),
+             {"gpu__time_duration.sum": "12,000", "dram__bytes_read.sum": "4,096"}),
+            (exports.launch(1, "other", grid="(10, 2, 1)", block="(128, 1, 1)"),
+             {"gpu__time_duration.sum": "12,000", "dram__bytes_read.sum": "4,096"}),
+        )
+    )  # fmt: skip
+    run = load([timeline, page])
+    rows = run.rows()
+    (replay,) = (row for row in rows if row["kind"] == "replay")
+
+    assert (rows[replay["parent"]]["kind"], replay["duration_ns"]) == ("kernel", 12_000)
+    assert replay["counters"]["dram__bytes_read.sum"] == 4096
+    assert run.gaps[-1].name == "other"
