@@ -10,6 +10,7 @@ embedded document, whose numbers are in base units as everywhere.
 import base64
 import hashlib
 import json
+from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -66,9 +67,19 @@ def _device(document: Document) -> str:
         device["name"],
         f"{device['basis']} ceilings" if device["basis"] else None,
         number_of(threads, "thread") if threads is not None else None,
-        f"recorded {recorder['recorded_at']}" if recorder and recorder["recorded_at"] else None,
+        f"recorded {_when(recorder['recorded_at'])}"
+        if recorder and recorder["recorded_at"]
+        else None,
     ]
     return ", ".join(str(part) for part in said if part)
+
+
+def _when(stamp: str) -> str:
+    """A time to the minute; what is no time stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return stamp
 
 
 def _coverage(document: Document) -> str:

@@ -96,3 +96,18 @@ def test_a_page_is_written_whole_or_not_at_all(
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="No such file or directory"):
         html.write(documents.empty(), tmp_path / "none" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("stamp", "written"),
+    [
+        ("2026-07-14T09:12:44Z", "recorded 2026-07-14 09:12 UTC"),
+        ("2026-07-14T11:12:44+02:00", "recorded 2026-07-14 09:12 UTC"),
+        ("last week", "recorded last week"),
+    ],
+)
+def test_when_it_was_recorded_is_said_to_the_minute(stamp: str, written: str) -> None:
+    document = documents.layernorm()
+    document["recorder"]["recorded_at"] = stamp
+    head = html.render(document).partition("</header>")[0]
+    assert written in head
