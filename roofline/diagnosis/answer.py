@@ -58,8 +58,9 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
     if program.whole.roof_s is None:
         return "Measure the device (`roofline measure`), then look again."
     if _far(program):
+        counters = "counters of the lines that lose most (`roofline run --deep`), or "
         return (
-            "Nothing that was recorded explains the rest: collect counters (`roofline ncu`) of the "
-            "lines that lose most, or a longer recording."
+            "Nothing that was recorded explains the rest: collect "
+            f"{counters if program.kernels and not program.replayed else ''}a longer recording."
         )
     return "Nothing found here is worth doing."

@@ -9,6 +9,7 @@ from roofline import importers
 from roofline.call import Call
 from roofline.device import DRAM, LAUNCH, VECTOR_FP32, Ceiling, Device
 from roofline.devices import kept
+from roofline.diagnosis.answer import answer
 from roofline.diagnosis.timeline import timeline
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
@@ -34,6 +35,10 @@ def mul(size: int) -> Call:
 
 def kind(kernels, gap_us=0.0):
     """Of one step: kernels (call, us) one after the other, `gap_us` of nothing before each."""
+    return timeline(program(kernels, gap_us))
+
+
+def program(kernels, gap_us=0.0):
     calls = [*dict.fromkeys(each for each, _ in kernels)]
     events, now = [], 0.0
     for at, (each, us) in enumerate(kernels):
@@ -50,7 +55,7 @@ def kind(kernels, gap_us=0.0):
         signatures=(*(Signature(name=each.op, call=each) for each in calls), Signature(name="k")),
         steps=(Step(start_ns=0, duration_ns=round(now * 1000)),), gaps=(), events=table(events),
     )  # fmt: skip
-    return timeline(read(run))
+    return read(run)
 
 
 BIG = mul(10_000_000)  # 120 MB: 120 us at 1 TB/s
@@ -101,6 +106,18 @@ def test_what_ran_on_a_cpu_has_none():
         events=table([Event(signature=0, kind="op", step=0, start_ns=0, duration_ns=1000)]),
     )  # fmt: skip
     assert timeline(read(run)) is None
+
+
+def test_what_nothing_explains_is_sent_to_the_counters():
+    """120 us of work in 1 ms: on a GPU there are counters to take, and none where they were taken."""
+    unexplained = program([(BIG, 1000.0)])
+
+    assert (
+        "counters of the lines that lose most (`roofline run --deep`)"
+        in (answer(unexplained, ())[1])
+    )
+    looked = replace(unexplained, replayed=RECORDER)
+    assert answer(looked, ())[1].endswith("explains the rest: collect a longer recording.")
 
 
 @pytest.mark.parametrize(
