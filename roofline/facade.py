@@ -17,6 +17,7 @@ from roofline.runfile import Run
 from roofline.work import Ledger, Work
 
 if TYPE_CHECKING:
+    from roofline.accounting.expected import Expected
     from roofline.accounting.interpreted import Interpreted
 
 __all__ = [
@@ -120,6 +121,15 @@ class Accounting:
     def by(self, grouping: str = "operator") -> tuple[Group, ...]:
         """Summed by operator, module, phase or call."""
         return self.account.by(grouping)
+
+    def expected(self, device: Device) -> "Expected | None":
+        """What PyTorch's own kernels would take on a device whose starts and paces were measured.
+
+        Its `lacking` says what that measurement does not hold.  None: nothing is accounted for.
+        """
+        from roofline.accounting.expected import expected
+
+        return expected(self.account, self.account.lines, device.in_force())
 
     def document(self, by: str = "operator", device: Device | None = None) -> dict[str, Any]:
         """All of it as plain data, schema ``roofline.account/1``."""

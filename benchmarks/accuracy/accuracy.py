@@ -26,12 +26,12 @@ from cases import Case, eager, fused
 from drawn import SEED, drawn
 from timing import CACHES, SAMPLES, forget, rotation, times_s
 
-from roofline.accounting.expected import of_call, together
+from roofline.accounting.expected import Roofs, of_call, roofs, together
 from roofline.bench.gpu import ceilings, memory, pace
 from roofline.bench.gpu.card import Driver, card, working_on
 from roofline.bench.gpu.record import recorder
 from roofline.bench.gpu.timing import timer
-from roofline.device import DRAM, ELEMENTS, LAUNCH, Ceiling, Device, Roof
+from roofline.device import DRAM, ELEMENTS, LAUNCH, Ceiling, Device
 from roofline.devices import kept
 
 COMMITTED = Path(__file__).parents[2] / "tests" / "data" / "h200-measured.json"
@@ -56,13 +56,13 @@ def measured_here(rest: Device) -> Device:
     )
 
 
-def predicted(case: Case, roof: Roof) -> dict[str, Any]:
+def predicted(case: Case, under: Roofs) -> dict[str, Any]:
     """What the case needs and what it should take."""
     kernels = work.kernels(case, case.operands("cuda"))
     whole = together([
         part
         for k in kernels
-        if (part := of_call(k.call, k.ledger, k.executed, roof, case.own)) is not None
+        if (part := of_call(k.call, k.ledger, k.executed, under, case.own)) is not None
     ])  # fmt: skip
     if whole is None:
         raise ValueError(f"{case.name}: nothing accounted for")
@@ -99,12 +99,12 @@ def main() -> None:
     parser.add_argument("--development", action="store_true")
     asked = parser.parse_args()
     device = measured_here(kept.read_file(COMMITTED))
-    roof = device.in_force()
+    under = roofs(device.in_force())
     cases = [*eager(), *fused("cuda")] if asked.development else drawn("cuda")
     rows: list[tuple[Case, dict[str, Any]]] = []
     with torch.no_grad():
         for case in cases:
-            row = attempted(lambda c=case: predicted(c, roof), case)
+            row = attempted(lambda c=case: predicted(c, under), case)
             rows += [(case, row)] if row is not None else []
         l2 = torch.cuda.get_device_properties(0).L2_cache_size
         for case, row in rows:

@@ -9,7 +9,7 @@ memory (`roofline.ops.pace`).  Start and paces are measured by `roofline measure
 does not have of them is left out, and said.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.accounting.account import Account, Line
@@ -27,6 +27,7 @@ from roofline.device import (
 )
 from roofline.ops.pace import PLAIN, Pace, pace
 from roofline.placement import place
+from roofline.provenance import Spread
 from roofline.work import Ledger
 
 MIXES = ("read", "triad", "copy", "write")  # that write elsewhere than they read
@@ -39,20 +40,47 @@ class Expected:
     """The time of some kernels, one after the other, their data in memory before each."""
 
     seconds: float
+    interval_s: tuple[float, float]  # within the 95 % intervals of the rates; not of the model
     least_s: float  # at the roof, without starts and paces
     start_s: float  # of `seconds`, what no byte explains
     by: str  # what most of the time is bound by: a resource, or a way of PyTorch's kernels
     lacking: tuple[str, ...] = ()  # what the device's measurement does not hold, in words
 
 
+NOTHING = Expected(seconds=0.0, interval_s=(0.0, 0.0), least_s=0.0, start_s=0.0, by="nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """A roof, and the same at the upper and the lower ends of its rates' intervals."""
+
+    middle: Roof
+    fast: Roof
+    slow: Roof
+
+
+def roofs(roof: Roof) -> Roofs:
+    """Rates without an interval are the same in all three."""
+    return Roofs(
+        roof,
+        _at(roof, lambda spread: spread.high),
+        _at(roof, lambda spread: spread.low),
+    )
+
+
 def expected(account: Account, lines: Iterable[Line], roof: Roof) -> Expected | None:
     """Of the calls that the formula asks for; None where nothing of them is accounted for."""
     parts: list[Expected] = []
+    under = roofs(roof)
     for line in lines:
         signature = account.signatures[line.signature]
-        if line.recomputed or signature.ledger is None or not signature.ledger.entries:
+        ledger = signature.ledger
+        if line.recomputed or ledger is None:
             continue
-        once = of_call(signature.call, signature.ledger, signature.executed, roof)
+        if not ledger.entries and not ledger.unaccounted:
+            parts.append(NOTHING)  # a view, say
+            continue
+        once = of_call(signature.call, ledger, signature.executed, under)
         if once is not None:
             parts.append(_times(once, line.calls))
     return together(parts)
@@ -62,16 +90,25 @@ def of_call(
     call: Call | None,
     ledger: Ledger,
     executed: Ledger | None,
-    roof: Roof,
+    under: Roofs,
     own: Pace = PLAIN,
 ) -> Expected | None:
     """Of one call; without one, of one kernel whose ledger is known and that passes as `own`."""
+    how = own if call is None else pace(call)
+    moved = _moved(ledger, executed, how)
+    middle = _once(ledger, moved, how, under.middle)
+    if middle is None:
+        return None
+    ends = [_once(ledger, moved, how, roof) for roof in (under.fast, under.slow)]
+    fast, slow = (middle if end is None else end for end in ends)
+    return replace(middle, interval_s=(fast.seconds, slow.seconds))
+
+
+def _once(ledger: Ledger, moved: tuple[int, int], how: Pace, roof: Roof) -> Expected | None:
     placed = place(ledger, roof)
     if placed.roof_s is None:
         return None
-    how = own if call is None else pace(call)
     start_s, lacking = _start(roof)
-    moved = _moved(ledger, executed, how)
     bounds = {b.demanded.name: b.least_s for b in placed.bounds if b.demanded != DRAM}
     if (memory_s := _memory_s(moved, roof)) is not None:
         bounds[DRAM.name] = memory_s
@@ -82,13 +119,24 @@ def of_call(
         else:
             bounds[how.way] = at_pace_s
     by = max(bounds, key=bounds.__getitem__, default="nothing")
+    seconds = start_s * how.kernels + bounds.get(by, 0.0)
     return Expected(
-        seconds=start_s * how.kernels + bounds.get(by, 0.0),
+        seconds=seconds,
+        interval_s=(seconds, seconds),
         least_s=placed.roof_s,
         start_s=start_s * how.kernels,
         by=by,
         lacking=lacking,
     )
+
+
+def _at(roof: Roof, end: Callable[[Spread], float | None]) -> Roof:
+    def moved(one: Ceiling) -> Ceiling:
+        spread = one.provenance.spread
+        rate = None if spread is None else end(spread)
+        return one if rate is None else replace(one, rate=rate)
+
+    return replace(roof, ceilings=tuple(moved(one) for one in roof.ceilings))
 
 
 def together(parts: Sequence[Expected]) -> Expected | None:
@@ -97,6 +145,7 @@ def together(parts: Sequence[Expected]) -> Expected | None:
         return None
     return Expected(
         seconds=sum(p.seconds for p in parts),
+        interval_s=(sum(p.interval_s[0] for p in parts), sum(p.interval_s[1] for p in parts)),
         least_s=sum(p.least_s for p in parts),
         start_s=sum(p.start_s for p in parts),
         by=max(parts, key=lambda p: p.seconds).by,
@@ -108,6 +157,7 @@ def _times(once: Expected, calls: int) -> Expected:
     return replace(
         once,
         seconds=once.seconds * calls,
+        interval_s=(once.interval_s[0] * calls, once.interval_s[1] * calls),
         least_s=once.least_s * calls,
         start_s=once.start_s * calls,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from roofline.device import READ_SHARE, RESOURCES, Ceiling, Device
-from roofline.units import show, show_binary
+from roofline.device import ELEMENTS, READ_SHARE, RESOURCES, Ceiling, Device
+from roofline.units import number_of, show, show_binary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,9 +36,26 @@ def table(device: Device, sheet: Device | None) -> "Table":
     for i, (heading, _) in enumerate(columns):
         words = i < left or heading == "instructions"
         made.add_column(heading, justify="left" if words else "right", no_wrap=True)
-    for c in sorted(device.ceilings, key=_order):
+    for c in sorted(shown(device), key=_order):
         made.add_row(*(cell(c) for _, cell in columns))
     return made
+
+
+def shown(device: Device) -> list[Ceiling]:
+    """All but the paces of a library's kernels, which are many: `paces` says how many."""
+    return [c for c in device.ceilings if c.resource != ELEMENTS]
+
+
+def paces(device: Device) -> str:
+    """One line on what `shown` leaves out; "" where there is nothing."""
+    rates = sorted(c.rate for c in device.ceilings if c.resource == ELEMENTS)
+    if not rates:
+        return ""
+    low, high = (show(rate, f"{ELEMENTS.unit}/s") for rate in (rates[0], rates[-1]))
+    return (
+        f"and {number_of(len(rates), 'pace')} of PyTorch's own kernels, {low} to {high}, "
+        "which --json prints"
+    )
 
 
 def unstable(ceilings: Sequence[Ceiling]) -> list[str]:

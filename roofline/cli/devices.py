@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.cli import options
+from roofline.cli.ceiling_table import paces, shown
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Basis, Provenance
@@ -186,7 +187,7 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
     table.add_column("rate", justify="right", no_wrap=True)
     for heading in ("basis", "conf", "src", "conditions"):
         table.add_column(heading, overflow="fold")
-    for c in device.ceilings:
+    for c in shown(device):
         variant = "" if c.variant == PLAIN else str(c.variant)
         conditions = "; ".join(filter(None, (variant, c.provenance.conditions)))
         rate = show(c.rate, f"{c.resource.unit}/s")
@@ -194,6 +195,8 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
     for mapped in device.mapped:
         table.add_row(mapped.lacks.name, "", "", "", "", f"as {mapped.uses.name}: {mapped.why}")
     out.print(table)
+    if told := paces(device):
+        out.print(told)
     if any(c.provenance.spread for c in device.ceilings):
         out.print()
         out.print(_spreads(device))
@@ -222,7 +225,7 @@ def _spreads(device: Device) -> "Table":
     table = _table("resource", "variant")
     for heading in ("n", "median", "quartiles", "95 % of median"):
         table.add_column(heading, justify="right")
-    for c in device.ceilings:
+    for c in shown(device):
         s, unit = c.provenance.spread, f"{c.resource.unit}/s"
         if s is None:
             continue

@@ -6,7 +6,7 @@ block of its own, or pass twice.  Such a *way* has a pace, in elements a second,
 measure` takes of the PyTorch that is installed, on narrow elements, so that memory is not what
 bounds it.
 
-These are observations of PyTorch 2.11's source and kernels; what is not known to be otherwise is
+These are observations of PyTorch 2.11's kernels on an H200; what is not known to be otherwise is
 taken to be bound by memory.
 """
 

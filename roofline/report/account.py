@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.accounting.account import Account, Group
+from roofline.accounting.expected import NO_START, Expected, expected
 from roofline.accounting.placed import least
 from roofline.device import DRAM, Device, Roof
 from roofline.program import shapes
@@ -58,6 +59,7 @@ def _counts(account: Account, group: Group, roof: Roof | None) -> Document:
     read, written = asked.traffic(DRAM, "read"), asked.traffic(DRAM, "write")
     counted = None if asked.unaccounted and not asked.entries else asked
     placed = None if roof is None else least(account, group.lines, roof)
+    told = None if roof is None else _expected(expected(account, group.lines, roof))
     return {
         "flop": None if counted is None else asked.flop,
         "read": None if counted is None else read,
@@ -68,7 +70,14 @@ def _counts(account: Account, group: Group, roof: Roof | None) -> Document:
         "exactness": asked.exactness.value if asked.exactness else "unknown",
         "roof_s": placed.roof_s if placed else None,
         "binding": placed.binding.name if placed and placed.binding else None,
+        "expected_s": told.seconds if told else None,
+        "expected_by": told.by if told else None,
     }
+
+
+def _expected(told: Expected | None) -> Expected | None:
+    """Without a measured start it is no more than the roof says."""
+    return None if told is None or NO_START in told.lacking else told
 
 
 def _lines(ledger: Ledger) -> list[Document]:
@@ -127,6 +136,8 @@ def _whole(document: Document) -> str:
     ]
     if document["device"] is not None and document["roof_s"] is not None:
         words.append(f"{show(document['roof_s'], 's')} at the roof of {document['device']['name']}")
+    if document["expected_s"] is not None:
+        words.append(f"{show(document['expected_s'], 's')} expected of PyTorch's kernels")
     return ", ".join(words)
 
 
@@ -158,15 +169,16 @@ def _table(document: Document, rows: int) -> "RenderableType":
     table.add_column(document["by"], overflow="ellipsis", no_wrap=True,
                      max_width=NAME - PLACED * placed)  # fmt: skip
     columns = ["calls", "flop", "read", "written", "flop/B"]
-    for name in (*columns, *(["roof"] if placed else [])):
+    told = document["expected_s"] is not None
+    for name in (*columns, *["roof"] * placed, *["expected"] * told):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound by" if placed else "label", no_wrap=True)
     for item in document["items"][:rows]:
-        table.add_row(*_cells(item, placed))
+        table.add_row(*_cells(item, placed, told))
     return table
 
 
-def _cells(item: Document, placed: bool) -> Iterable[str]:
+def _cells(item: Document, placed: bool, told: bool) -> Iterable[str]:
     name = item["name"].removeprefix("aten::")
     yield f"{name}  {item['shapes']}" if item["shapes"] else name
     yield f"{item['calls']:,}"
@@ -176,6 +188,8 @@ def _cells(item: Document, placed: bool) -> Iterable[str]:
     yield "-" if intensity is None else show(intensity, "flop/B").removesuffix(" flop/B")
     if placed:
         yield "-" if item["roof_s"] is None else show(item["roof_s"], "s")
+        if told:
+            yield "-" if item["expected_s"] is None else show(item["expected_s"], "s")
         yield item["binding"] or ("unaccounted" if item["unaccounted"] else "nothing")
     else:
         yield item["exactness"]

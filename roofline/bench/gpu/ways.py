@@ -12,6 +12,7 @@ from typing import Any
 from roofline.device import Reach, Variant, rows_of
 from roofline.ops import pace
 
+DEVICE = "cuda"
 EACH = 1 << 26  # elements of a call
 HEADS, KEYS, DEPTH = 1024, 1024, 128
 
@@ -181,7 +182,7 @@ def _of(size: int, *shape: int) -> Make:
     import torch
 
     dtype = torch.bfloat16 if size == 2 else torch.float32
-    return lambda: torch.randn(shape, device="cuda", dtype=dtype)
+    return lambda: torch.randn(shape, device=DEVICE, dtype=dtype)
 
 
 def _lists(size: int) -> Make:
@@ -189,26 +190,26 @@ def _lists(size: int) -> Make:
     import torch
 
     dtype = torch.bfloat16 if size == 2 else torch.float32
-    return lambda: [*torch.rand(32, EACH // 32, device="cuda", dtype=dtype)]
+    return lambda: [*torch.rand(32, EACH // 32, device=DEVICE, dtype=dtype)]
 
 
 def _picks(below: int, count: int) -> Make:
     import torch
 
-    return lambda: torch.randint(0, below, (count,), device="cuda")
+    return lambda: torch.randint(0, below, (count,), device=DEVICE)
 
 
 def _ones() -> Any:
     import torch
 
-    return torch.ones(128, device="cuda")
+    return torch.ones(128, device=DEVICE)
 
 
 def _counts() -> Any:
     """The steps that an optimizer has made, a tensor for each of its parameters."""
     import torch
 
-    return [torch.ones((), device="cuda") for _ in range(32)]
+    return [torch.ones((), device=DEVICE) for _ in range(32)]
 
 
 def _adam(*state: Any) -> None:
