@@ -25,12 +25,12 @@ def at_clock(sheet: Device, wanted: Resource, clock_hz: float) -> float | None:
     )
     if printed is None or not wanted.is_pipe:
         return None
-    clock = _clock(sheet, printed)
+    clock = printed_clock(sheet, printed)
     return None if not clock else printed.rate * clock_hz / clock
 
 
-def _clock(sheet: Device, printed: Ceiling) -> float | None:
-    """The clock behind a printed rate [Hz]."""
+def printed_clock(sheet: Device, printed: Ceiling) -> float | None:
+    """The clock behind a printed rate of a pipe [Hz]; None where the sheet does not tell it."""
     if stated := re.search(r"\d[\d.]* GHz", printed.provenance.conditions):
         return parse(stated[0], "Hz")
     matrix = printed.resource.name.startswith("tensor-")

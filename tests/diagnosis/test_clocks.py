@@ -5,6 +5,7 @@ from dataclasses import replace
 from roofline.device import DRAM, VECTOR_FP32, Ceiling, Device
 from roofline.diagnosis import diagnose
 from roofline.program import read
+from roofline.provenance import Basis
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.roofs import STATED
 from tests.runs import RECORDER
@@ -15,11 +16,11 @@ ARITHMETIC = {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 4e9}
 MEMORY = {"dram__bytes_read.sum": 400e6, "dram__bytes_write.sum": 400e6}
 
 
-def findings(counters, kernel_hz, ceiling_hz=1762e6):
+def findings(counters, kernel_hz, ceiling_hz=1762e6, provenance=STATED):
     card = Device(
         id="card", name="Card", kind="gpu",
         ceilings=tuple(
-            Ceiling(resource=r, rate=rate, provenance=STATED, clock_hz=ceiling_hz)
+            Ceiling(resource=r, rate=rate, provenance=provenance, clock_hz=ceiling_hz)
             for r, rate in ((DRAM, 1e12), (VECTOR_FP32, 10e12))
         ),
     )  # fmt: skip
@@ -45,6 +46,21 @@ def test_a_kernel_at_another_clock_is_said_with_its_fraction_at_equal_clocks():
         "kernel: 1395 MHz against 1762 MHz: 80% of the roof, 101% at equal clocks",
     )
     assert (finding.item, finding.items, finding.doubt_s) == ("", (), None)  # silences no advice
+
+
+def test_a_printed_peak_is_shown_at_the_clock_of_the_kernel():
+    """10 Tflop/s printed for 2 GHz are 7 at 1.4 GHz; 8 Gflop in 1 ms are 80 % of 10."""
+    sheet = replace(STATED, basis=Basis.DATASHEET, conditions="FMA, 2 GHz boost clock")
+    (finding,) = findings(ARITHMETIC, 1400e6, ceiling_hz=None, provenance=sheet)
+    assert "ran at 1400 MHz and the ceiling above it is printed for 2000 MHz: 30%" in finding.claim
+    assert finding.evidence == (
+        "kernel: 1400 MHz against 2000 MHz: 80% of the roof, 114% at equal clocks; "
+        "10.0 Tflop/s printed are 7.00 Tflop/s at its clock",
+    )
+    assert findings(ARITHMETIC, 1960e6, ceiling_hz=None, provenance=sheet) == []  # 2 % apart
+    assert findings(MEMORY, 1400e6, ceiling_hz=None, provenance=sheet) == []
+    silent = replace(sheet, conditions="dense")  # a sheet that tells no clock
+    assert findings(ARITHMETIC, 1400e6, ceiling_hz=None, provenance=silent) == []
 
 
 def test_three_percent_is_the_limit():
