@@ -108,6 +108,13 @@ def lstm_by_position(b):
     return nn.ModuleList([layer, head]), lambda: functional.cross_entropy(head(layer(x)[0][-1]), y)
 
 
+def gru_of_four(b):
+    """States of 2 x 4 x 4: layers, samples, width; nothing says which four is the batch."""
+    layer = nn.GRU(12, 4, num_layers=2)
+    x = torch.randn(S, b, 12)
+    return layer, lambda: layer(x)[0].sum()
+
+
 MODELS = (
     mlp, as_wide_as_the_batch, cnn, cnn_of_four_channels, transformer,
     transformer_as_wide_as_its_rows, attention_by_hand, lstm,

@@ -9,7 +9,7 @@ from roofline import ops, runfile
 from roofline.call import Tensor
 from roofline.cli import main
 from roofline.errors import BadInput
-from roofline.program.batch import Batch, by_size, rebatched
+from roofline.program.batch import NOT_REWRITTEN, Batch, by_size, rebatched
 from roofline.program.batch.carried import Unclear, carried, rewritten, steps_of
 from roofline.program.whatif import parse_batch, what_if
 from roofline.report import whatif
@@ -60,6 +60,17 @@ def test_positions_before_samples_have_to_be_told_apart():
         rebatched(run, 8)
     stated = rebatched(run, 8, 4)
     assert ledgers(stated.after) == ledgers(recorded(models.lstm_by_position, 8))
+
+
+def test_what_the_sizes_leave_open_is_named_and_nothing_else_suffers():
+    """The first product of each step reads a state of zeros, 4 x 4, and is combined with nothing."""
+    made = rebatched(recorded(models.gru_of_four, 4), 8, 4)
+    pairs = zip(ledgers(made.after), ledgers(recorded(models.gru_of_four, 8)), strict=True)
+    different = [mine for mine, theirs in pairs if mine != theirs]
+
+    assert len(different) == 3
+    assert {name for name, _, _ in different} == {"aten::addmm"}
+    assert all(NOT_REWRITTEN in ledger.unaccounted[0] for _, ledger, _ in different)
 
 
 # A block of 4 samples of 7 x 24 elements: one sample begins 168 after the other.

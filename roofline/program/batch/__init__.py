@@ -43,10 +43,7 @@ def _by_memory(run: Run, then: int, now: int | None) -> Rebatched:
     sizes = candidates(inputs(rows, known))
     batch = Batch(_now(sizes, now), then)
     following = Following(batch, known)
-    for row in rows:
-        following.follow(row)
-    following.calls.clear()
-    keys: dict[int, Key] = {row.row: following.follow(row) for row in rows}
+    keys = following.all(rows)
     places: dict[Key | int, int] = {}  # key, or signature alone -> position in the new run
     named = run.events["signature"].to_pylist()
     column = [places.setdefault(keys.get(at, one), len(places)) for at, one in enumerate(named)]

@@ -35,15 +35,40 @@ class Following:
     shapes: dict[tuple[int, ...], Carried | None] = field(default_factory=dict)  # None: both ways
     calls: dict[Key, Call | None] = field(default_factory=dict)  # None cannot be rewritten
     unclear: set[int] = field(default_factory=set)  # storages written by calls nobody could follow
+    # What equal calls on equal memory came to, in this pass: their key and the steps they wrote.
+    _same: dict[tuple[object, ...], tuple[Key, tuple[Steps, ...]]] = field(default_factory=dict)
 
-    def follow(self, row: Row) -> Key:
-        """The batch through one call; the key of `calls` under which it stands."""
-        call = row.call
-        for storage, tensor in zip(row.reads, call.tensors, strict=True):
-            if storage not in self.steps:
-                self.steps[storage] = self._entering(storage, tensor, outside=True)
+    def all(self, rows: Sequence[Row]) -> dict[int, Key]:
+        """Every call in order, twice; by row the key of `calls` under which it stands."""
+        for row in rows:
+            self._follow(row)
+        self.calls.clear()
+        self._same.clear()
+        return {row.row: self._follow(row) for row in rows}
+
+    def _follow(self, row: Row) -> Key:
+        """The batch through one call; its key."""
+        if any(storage not in self.steps for storage in row.reads):
+            for storage, tensor in zip(row.reads, row.call.tensors, strict=True):
+                if storage not in self.steps:
+                    self.steps[storage] = self._entering(storage, tensor, outside=True)
         self._learn(row)
+        clear = self.unclear.isdisjoint(row.reads) and self.unclear.isdisjoint(row.writes)
         given = tuple(self.steps[storage] for storage in row.reads)
+        before = tuple((self.steps.get(at), at in self.weights) for at in row.writes)
+        same = (row.signature, given, before)
+        if not clear or same not in self._same:
+            key, written = self._through(row, given)
+            if not clear or not self.unclear.isdisjoint(row.writes):
+                return key
+            self._same[same] = key, written
+        key, written = self._same[same]
+        self.steps.update(zip(row.writes, written, strict=True))
+        return key
+
+    def _through(self, row: Row, given: tuple[Steps, ...]) -> tuple[Key, tuple[Steps, ...]]:
+        """The key of a call on memory with the steps `given`, and the steps of what it wrote."""
+        call = row.call
         try:
             if not self.unclear.isdisjoint(row.reads):
                 raise Unclear
@@ -58,7 +83,7 @@ class Following:
         key = (row.signature, (*given, *written), tuple(tuple(x.items()) for x in dims or ()))
         if key not in self.calls:
             self.calls[key] = None if dims is None else self._rewritten(call, dims, given, written)
-        return key
+        return key, written
 
     def _learn(self, row: Row) -> None:
         """What was unclear is as the other operand of the same shape that it is combined with."""
