@@ -1,7 +1,7 @@
 """Formulas held against the counters of a GPU: `benchmarks/known_answers.py` under Nsight Compute.
 
 python tools/known_answers.py arguments                        options of ncu, on one line
-python tools/known_answers.py cut known.csv known.machine.json cut down, as test data
+python tools/known_answers.py cut SET known.csv known.machine.json cut down, as test data
 python tools/known_answers.py table [-o docs/known-answers.md] the table, from the test data
 """
 
@@ -18,7 +18,14 @@ from typing import Any
 from roofline import accounting, counters, importers
 from roofline.accounting.interpreted import Interpreted, count_triton
 from roofline.counters import needed
-from roofline.device import DRAM, L2, Resource
+from roofline.device import (
+    DRAM,
+    L2,
+    TENSOR_FP16,
+    TENSOR_FP16_ACC16,
+    TENSOR_FP16_SPARSE,
+    Resource,
+)
 from roofline.importers.ncu.collect import Wanted, arguments
 from roofline.units import show, show_binary
 from roofline.work import Ledger
@@ -27,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "account" / "known_answers"
 KERNELS = ROOT / "tests" / "account" / "triton_kernels.py"
 PROGRAMS = 4  # of a Triton kernel, run in the interpreter
-EXPORT, MACHINE = DATA / "h200.csv.gz", DATA / "h200.json"
+MACHINE = DATA / "h200.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +74,18 @@ def _module(name: str, path: Path) -> Any:
     return module
 
 
-def answers(export: Path = EXPORT, kernels: bool = True) -> list[Answer]:
+def export(name: str) -> Path:
+    """What Nsight Compute wrote of a set of cases, cut down."""
+    return DATA / f"h200-{name}.csv.gz"
+
+
+def answers(kernels: bool = True) -> list[Answer]:
     """Every case that was profiled, in order; without Triton `kernels` must be left out."""
-    run = importers.load([export])
     seen: dict[str, list[tuple[str, dict[str, float]]]] = {}
-    for row in run.rows():
-        launch = run.signatures[row["signature"]].name, row["counters"]
-        seen.setdefault(row["module"], []).append(launch)
+    for run in (importers.load([export(name)]) for name in cases().SETS):
+        for row in run.rows():
+            launch = run.signatures[row["signature"]].name, row["counters"]
+            seen.setdefault(row["module"], []).append(launch)
     wanted = [case for case in cases().CASES if kernels or not case.kernel]
     return [_answer(case, seen[case.name]) for case in wanted if case.name in seen]
 
@@ -114,7 +126,7 @@ def _counted(case: Any) -> tuple[Ledger, Ledger]:
     if case.kernel:
         ledger = _interpreted(case, inputs).ledger
         return ledger, ledger
-    counted = accounting.account(case.run, inputs, device="cuda")
+    counted = accounting.account(case.formula or case.run, inputs, device="cuda")
     return counted.algorithmic, counted.executed
 
 
@@ -140,8 +152,19 @@ def table(found: list[Answer], machine: dict[str, Any]) -> str:
         "",
         "Flop of the pipe that does the work: the formula, what the rule says the hardware runs, and the",
         "counter. Where the formula fills whole tiles the counter equals it to the last flop; the excess of",
-        "the others is padding (a library may choose larger tiles than the rule's least), or scores that are",
-        "computed again. The fp32 product also multiplies every result by alpha and adds beta.",
+        "the others is padding (a library may choose larger tiles than the rule's least; grouped convolutions",
+        "fill theirs half), or scores that are computed again: in flex_attention's backward once for dQ and once",
+        "for dK and dV. The fp32 product also multiplies every result by alpha and adds beta. The counters of this",
+        "card tell neither fp16 sums from fp32 ones nor 2:4 sparse products from dense ones: those two stand",
+        "under the pipe that ran, with the flop of the dense product, zeros included. fp32 attention ran as three",
+        "products in tf32 each.",
+        "",
+        "**Fewer than the formula** is possible too. cuDNN ran the 3x3 convolution in fp32 by Fourier transforms:",
+        "half the flop of the formula, and 26 times its bytes, for filters and images in a workspace. Winograd's",
+        "algorithm has the same effect. Which algorithm runs is the library's choice at run time, so no rule here",
+        "knows it: *executed* can be less than *algorithmic*, and is where a counter says so. The depthwise kernel",
+        "leaves out taps that fall on padding (334 x 334 of 336 x 336 remain), which the formula counts. A Fourier",
+        "transform is an estimate: 5 n log2 n. Time of any of these may be above the roof of its formula.",
         "",
         "| case | pipe | formula | rule for hardware | counter | counter/formula |",
         "|---|---|---:|---:|---:|---:|",
@@ -152,9 +175,11 @@ def table(found: list[Answer], machine: dict[str, Any]) -> str:
         "## Bytes from memory",
         "",
         "The first lines stream more than the L2 holds: reads are the formula within 2 %, and writes are short",
-        f"by what was still dirty in the L2 ({show_binary(machine['l2'])}) when the kernel ended, never by more. In the",
+        f"by what was still dirty in the L2 ({show_binary(machine['l2'])}) when a kernel ended, never by more. In the",
         "others tiles read the same operand again and again, as far as the L2 does not hold it; picked elements",
-        "bring their whole sectors; the attention backward keeps a sum of dQ in fp32, and reads it back.",
+        "bring their whole sectors; the attention backward keeps a sum of dQ in fp32, and reads it back; group",
+        "norm reads its input twice; cuDNN's GRU reads its weights once a step. A fused optimizer is several",
+        "launches, each of which leaves writes in the L2.",
         "",
         "| case | read, formula | read, counter | ratio | written, formula | written, counter | short by |",
         "|---|---:|---:|---:|---:|---:|---:|",
@@ -183,15 +208,25 @@ def _matrix_pipe(answer: Answer) -> Resource | None:
     """Pipes whose flop counters count whole: tensor cores, and fp32 in matrix products."""
     pipe = answer.pipe
     if pipe is None or not (
-        pipe.name.startswith("tensor") or answer.name.startswith(("gemm", "triton add"))
+        pipe.name.startswith("tensor")
+        or answer.name.startswith(("gemm", "conv", "fft", "triton add"))
     ):
         return None
     return pipe
 
 
+# The counters of compute capability 9.0 tell neither the type of the sums nor sparsity.
+_COUNTED_AS = {TENSOR_FP16_ACC16: TENSOR_FP16, TENSOR_FP16_SPARSE: TENSOR_FP16}
+
+
+def ran(answer: Answer, pipe: Resource) -> int:
+    """What the counters saw on a pipe."""
+    return answer.executed.get(_COUNTED_AS.get(pipe, pipe), 0)
+
+
 def _arithmetic(answer: Answer, pipe: Resource) -> str:
     formula = answer.algorithmic.demand()[pipe]
-    rule, counter = answer.by_rule.get(pipe, formula), answer.executed.get(pipe, 0)
+    rule, counter = answer.by_rule.get(pipe, formula), ran(answer, pipe)
     return (
         f"| {answer.name} | {pipe.name} | {formula:,} | {rule:,} | {counter:,} | "
         f"{counter / formula:.4f} |"
@@ -216,11 +251,11 @@ def _short(kernel: str) -> str:
     return kernel if len(kernel) <= 70 else f"{kernel[:67]}..."
 
 
-def cut(export: Path, machine: Path) -> None:
+def cut(name: str, printed: Path, machine: Path) -> None:
     """Keep the columns that are read, without the host's name."""
     import csv
 
-    lines = export.read_text("utf-8").splitlines()
+    lines = printed.read_text("utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
     table = list(csv.reader(lines[start:]))
     header = table[0]
@@ -228,7 +263,7 @@ def cut(export: Path, machine: Path) -> None:
             or name == "device__attribute_display_name"]  # fmt: skip
     host = header.index("Host Name")
     DATA.mkdir(parents=True, exist_ok=True)
-    with gzip.GzipFile(EXPORT, "wb", mtime=0) as packed:
+    with gzip.GzipFile(export(name), "wb", mtime=0) as packed:
         for row in table:
             if row and row is not header and len(row) == len(header):
                 row[host] = "host" if row[host] else ""
@@ -237,6 +272,10 @@ def cut(export: Path, machine: Path) -> None:
                 (",".join('"' + c.replace('"', '""') + '"' for c in cells) + "\n").encode()
             )
     found = json.loads(machine.read_text().splitlines()[-1])
+    before = json.loads(MACHINE.read_text()) if MACHINE.exists() else {"skipped": {}}
+    again = {case.name for case in cases().SETS[name]}
+    kept_back = {case: why for case, why in before["skipped"].items() if case not in again}
+    found["skipped"] = kept_back | found["skipped"]
     MACHINE.write_text(json.dumps(found, indent=1) + "\n")
 
 
@@ -246,6 +285,7 @@ def main() -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("arguments")
     cutting = verbs.add_parser("cut")
+    cutting.add_argument("name", metavar="SET", choices=cases().SETS)
     cutting.add_argument("export", type=Path)
     cutting.add_argument("machine", type=Path)
     verbs.add_parser("table").add_argument("-o", "--output", type=Path)
@@ -255,7 +295,7 @@ def main() -> None:
         at = words.index("--log-file")
         print(" ".join(words[:at] + words[at + 2 :]))
     elif given.verb == "cut":
-        cut(given.export, given.machine)
+        cut(given.name, given.export, given.machine)
     else:
         text = table(answers(), json.loads(MACHINE.read_text()))
         if given.output is None:

@@ -32,7 +32,9 @@ def library(op: str) -> Library | None:
 
 def settings(kind: Library) -> Settings:
     """What holds now; equal settings multiply alike."""
-    sums = kind == "matmul" and torch._C._get_cublas_allow_fp16_accumulation()
+    # The setting is cuBLAS's alone: ROCm's libraries have no such sums.
+    asked = kind == "matmul" and torch.version.hip is None
+    sums = asked and torch._C._get_cublas_allow_fp16_accumulation()
     return _get("cuda", kind), _get("mkldnn", kind), sums
 
 

@@ -14,6 +14,7 @@ from roofline.ops.rule import Unaccountable
 from roofline.ops.shapes import product
 from roofline.work import Entry, Ledger
 
+FEWER = "a library may run fewer flop: Winograd, Fourier transforms, no taps on padding"
 TAPS = "a multiply-add is 2 flop; taps on padding are counted"
 
 
@@ -68,6 +69,11 @@ def conv2d(
     return convolved("conv2d", x, w, b, moved, math)
 
 
+def _has_shortcuts(w: Tensor, dtype: str, math: Math) -> bool:
+    """Libraries have algorithms with fewer flop for fp32 and kernels of more than one tap."""
+    return dtype == "fp32" and math == "ieee" and any(size > 1 for size in w.shape[2:])
+
+
 def reached(size: int, out: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
     """Positions of an input of `size` that some tap of `out` outputs falls on.
 
@@ -109,7 +115,7 @@ def convolved(
         ],
         reads=[_input(x, w, out, moved), ("W", w), *([("bias", bias)] if bias else []), *added],
         writes=[("Y", y)],
-        conventions=(TAPS,),
+        conventions=(TAPS, *([FEWER] if _has_shortcuts(w, x.dtype, math) else [])),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """PyTorch's entry points to attention: which argument stands where, and what is masked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from roofline.call import Call, Tensor
@@ -28,13 +28,15 @@ class Place:
     lengths: int | None = None  # two lists of where sequences begin, then their greatest lengths
     window: int | None = None  # how far back, how far ahead
     first: int = 0  # Q; a backward has the gradient of O before it
+    in_tf32: bool = False  # fp32 is multiplied on tensor cores on a GPU, three times each
 
 
 def forward(place: Place, call: Call) -> Ledger:
     """O = softmax(Q K^T + mask) V."""
     place = _variant(place, call)
     sizes, (q, k, v), mask = _read(place, call)
-    return forward_ledger(sizes, q, k, v, [("mask", mask)] if mask else [], call.math)
+    math = "tf32" if _tripled(place, call, q) else call.math
+    return forward_ledger(sizes, q, k, v, [("mask", mask)] if mask else [], math)
 
 
 def backward(place: Place, call: Call) -> Ledger:
@@ -43,7 +45,8 @@ def backward(place: Place, call: Call) -> Ledger:
     sizes, qkv, mask = _read(place, call)
     out = Tensor(g.shape, g.dtype)  # O stands at different places; its shape is the gradient's
     reads = [("O", out), ("grad of O", g), *([("mask", mask)] if mask else [])]
-    return backward_ledger(sizes, reads, qkv, call.math)
+    math = "tf32" if _tripled(place, call, qkv[0]) else call.math
+    return backward_ledger(sizes, reads, qkv, math)
 
 
 def flex(call: Call) -> Ledger:
@@ -62,6 +65,12 @@ def flex_backward(call: Call) -> Ledger:
     return backward_ledger(sizes, [("O", out), ("grad of O", out)], qkv, call.math)
 
 
+def executed_flex_backward(call: Call) -> Ledger:
+    """Seven products where the forward has two: the scores once for dQ and once for dK and dV."""
+    sizes, qkv = _flexible(call, 0)
+    return attention_executed.flex_backward(sizes, qkv[0].dtype, call)
+
+
 def _flexible(call: Call, first: int) -> tuple[Sizes, tuple[Tensor, Tensor, Tensor]]:
     """Q, K, V; then the least and the most pairs of all batches and heads, where they are known."""
     q, k, v = (arguments.tensor(call, first + i, 4) for i in range(3))
@@ -78,13 +87,28 @@ def executed_forward(place: Place, call: Call) -> Ledger:
     """Whole tiles of scores, and the softmax on them."""
     place = _variant(place, call)
     sizes, (q, k, _), _ = _read(place, call)
-    return attention_executed.forward(sizes, q.dtype, call, _lengths(place, q, k))
+    made = attention_executed.forward(
+        sizes, q.dtype, _as_run(place, call, q), _lengths(place, q, k)
+    )
+    return attention_executed.tripled(made) if _tripled(place, call, q) else made
 
 
 def executed_backward(place: Place, call: Call) -> Ledger:
     """Five products where the forward has two: the scores are computed again."""
     sizes, (q, k, _), _ = _read(place, call)
-    return attention_executed.backward(sizes, q.dtype, call, _lengths(place, q, k))
+    made = attention_executed.backward(
+        sizes, q.dtype, _as_run(place, call, q), _lengths(place, q, k)
+    )
+    return attention_executed.tripled(made) if _tripled(place, call, q) else made
+
+
+def _tripled(place: Place, call: Call, q: Tensor) -> bool:
+    """Whether fp32 is multiplied in three products of tf32, as the efficient kernels do."""
+    return place.in_tf32 and q.dtype == "fp32" and call.device == "cuda"
+
+
+def _as_run(place: Place, call: Call, q: Tensor) -> Call:
+    return replace(call, math="tf32") if _tripled(place, call, q) else call
 
 
 def _read(place: Place, call: Call) -> tuple[Sizes, tuple[Tensor, Tensor, Tensor], Tensor | None]:
@@ -196,27 +220,31 @@ _FORWARD = {
     "_scaled_dot_product_attention_math": Place(causal=5, mask=3),
     "_scaled_dot_product_flash_attention_for_cpu": Place(causal=4, mask=5),
     "_scaled_dot_product_flash_attention": Place(causal=4),
-    "_scaled_dot_product_efficient_attention": Place(causal=6, mask=3),
+    "_scaled_dot_product_efficient_attention": Place(causal=6, mask=3, in_tf32=True),
     "_scaled_dot_product_cudnn_attention": Place(causal=6, mask=3),
     "_scaled_dot_product_fused_attention_overrideable": Place(causal=5, mask=3),
     "_flash_attention_forward": Place(causal=8, lengths=3, window=11, **_FLASH),
-    "_efficient_attention_forward": Place(causal=9, mask=3, lengths=4, heads_last=True),
+    "_efficient_attention_forward": Place(
+        causal=9, mask=3, lengths=4, heads_last=True, in_tf32=True
+    ),
     "_cudnn_attention_forward": Place(causal=10, mask=3, lengths=4),
 }
 _BACKWARD = {
     "_scaled_dot_product_flash_attention_for_cpu_backward": Place(causal=7, mask=8, first=1),
     "_scaled_dot_product_flash_attention_backward": Place(causal=11, first=1),
-    "_scaled_dot_product_efficient_attention_backward": Place(causal=11, mask=4, first=1),
+    "_scaled_dot_product_efficient_attention_backward": Place(
+        causal=11, mask=4, first=1, in_tf32=True
+    ),
     "_scaled_dot_product_cudnn_attention_backward": Place(causal=14, mask=8, first=1),
     "_scaled_dot_product_fused_attention_overrideable_backward": Place(13, 4, first=1),
     "_cudnn_attention_backward": Place(causal=14, mask=8, lengths=9, first=1),
     "_flash_attention_backward": Place(causal=11, lengths=6, window=15, first=1, **_FLASH),
-    "_efficient_attention_backward": Place(14, 4, True, lengths=6, first=1),
+    "_efficient_attention_backward": Place(14, 4, True, lengths=6, first=1, in_tf32=True),
 }
 
 RULES = (
     Rule("higher_order::flex_attention", flex),
-    Rule("higher_order::flex_attention_backward", flex_backward),
+    Rule("higher_order::flex_attention_backward", flex_backward, executed_flex_backward),
     *(Rule(f"aten::{name}", partial(forward, place), partial(executed_forward, place))
       for name, place in _FORWARD.items()),
     *(Rule(f"aten::{name}", partial(backward, place), partial(executed_backward, place))

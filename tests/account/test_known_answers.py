@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from roofline.device import VECTOR_FP32
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -37,10 +39,11 @@ def test_every_case_was_profiled(answers):
     assert not MACHINE["skipped"]
 
 
+MATRICES = ("gemm", "conv", "attention", "lstm", "gru", "triton product")
 ON_TENSOR_CORES = [
     name
     for name in NAMES
-    if name.startswith(("gemm", "conv", "attention", "triton product")) and "fp32" not in name
+    if name.startswith(MATRICES) and ("fp32" not in name or name == "attention forward fp32")
 ]
 
 
@@ -49,7 +52,7 @@ def test_tensor_flop_are_the_formula_where_nothing_is_padded(answers, name):
     answer = answers[name]
     pipe = answer.pipe
     assert pipe.name.startswith("tensor")
-    formula, counter = answer.algorithmic.demand()[pipe], answer.executed[pipe]
+    formula, counter = answer.algorithmic.demand()[pipe], tool.ran(answer, pipe)
     if answer.padded:
         assert counter > formula
         assert counter >= answer.by_rule[pipe]
@@ -76,10 +79,45 @@ def test_attention_runs_the_tiles_and_products_that_its_rule_says(answers):
     expected = {
         "attention forward": dense, "attention forward causal": causal,
         "attention backward": dense * 5 // 2, "attention backward causal": causal * 5 // 2,
+        "attention forward efficient": dense, "attention forward cudnn": dense,
+        # flex: the scores once for dQ and once for dK and dV, so seven products where there are two
+        "attention flex forward": dense, "attention flex backward": dense * 7 // 2,
+        # B2 H8 S1024 D64 in fp32: three products of tf32 each
+        "attention forward fp32": 3 * 4 * 16 * 1024 * 1024 * 64,
     }  # fmt: skip
     for name, flop in expected.items():
         answer = answers[name]
         assert answer.executed[answer.pipe] == answer.by_rule[answer.pipe] == flop
+
+
+def test_a_library_may_run_less_than_the_formula(answers):
+    """By Fourier transforms, or without the taps that fall on padding: 2 * 9 flop an output else."""
+
+    def flop(name):
+        seen = answers[name]
+        return seen.algorithmic.demand()[VECTOR_FP32], seen.executed[VECTOR_FP32]
+
+    formula, counter = flop("conv fp32 3x3")
+    assert formula == 2 * 9 * 64 * 128 * 16 * 56 * 56
+    assert 0.49 * formula < counter < 0.5 * formula
+    assert {case.name for case in tool.cases().CASES if case.fewer} == {
+        "conv fp32 3x3", "conv fp32 depthwise"
+    }  # fmt: skip
+    assert any("fft2d" in kernel for kernel in answers["conv fp32 3x3"].kernels)
+    formula, counter = flop("conv fp32 depthwise")
+    assert formula == 2 * (3 * 112) ** 2 * 256 * 16
+    assert counter == 2 * (3 * 112 - 2) ** 2 * 256 * 16
+    formula, counter = flop("conv fp32 5x5")
+    assert formula == 2 * 25 * 64 * 64 * 16 * 64 * 64
+    assert formula <= counter < 1.001 * formula
+
+
+def test_a_fourier_transform_is_near_its_estimate(answers):
+    """4,096 transforms of 16,384 points: 5 n log2 n."""
+    answer = answers["fft complex"]
+    estimate = answer.algorithmic.demand()[VECTOR_FP32]
+    assert estimate == 4096 * 5 * 16_384 * 14
+    assert answer.executed[VECTOR_FP32] == pytest.approx(estimate, rel=0.01)
 
 
 STREAMS = [case.name for case in tool.cases().CASES if case.streams and case.name in NAMES]
@@ -92,7 +130,9 @@ def test_bytes_of_what_streams(answers, name):
     written = answer.algorithmic.traffic(tool.DRAM, "write")
     assert read + written > 4 * MACHINE["l2"]
     assert read <= answer.read <= 1.02 * read
-    assert 0 <= written - answer.written <= MACHINE["l2"]
+    launches = len(answer.kernels)
+    assert launches == 1 or name == "adam fused"
+    assert 0 <= written - answer.written <= launches * MACHINE["l2"]
 
 
 def test_nothing_reads_less_than_its_operands(answers):

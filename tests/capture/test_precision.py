@@ -18,6 +18,9 @@ def settings_restored():
     matmul = torch.backends.cuda.matmul
     before = {place: torch._C._get_fp32_precision_getter(*place) for place in PLACES}
     sums = matmul.allow_fp16_accumulation
+    for place in PLACES:  # as PyTorch is out of the box, whatever ran before
+        cudnn = place in (("cuda", "conv"), ("cuda", "rnn"))
+        torch._C._set_fp32_precision_setter(*place, "tf32" if cudnn else "none")
     yield
     matmul.allow_fp16_accumulation = sums
     torch.set_float32_matmul_precision("highest")

@@ -22,7 +22,8 @@ IDENTITY = (
 NVTX = "Push/Pop_Range"
 FEW = 100  # a table of so few metrics was asked for by name: all are kept
 _UNIT_IN_NAME = re.compile(r"(?P<name>\S+__\S+) \((?P<unit>[^)]*)\)")
-_RANGE = re.compile(r'"[^":]*:(?P<name>[^":]+)[^"]*"')
+# Domain, name, and six fields of which a name is not part, though it may hold colons.
+_RANGE = re.compile(r'"[^":]*:(?P<name>(?:[^"]+?(?=(?::[^":]*){6}"))|[^":]+)[^"]*"')
 _DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?(?:x\((.*)\))?")
 DEVICE_NAME = "device__attribute_display_name"
 L2_CAPACITY = "device__attribute_l2_cache_size"
