@@ -46,7 +46,7 @@ def measured_here(rest: Device) -> Device:
         driver = Driver(unit)
         made = recorder(timer(unit, driver, ceilings.FULL), driver.settings())
         arrays = memory.pool(torch.cuda.mem_get_info(0)[0], quick=True)
-        found = [*memory.dram(made, arrays, True), *pace.paces(made, arrays)]
+        found = [*memory.dram(made, arrays, True), *pace.paces(made, arrays, False)]
     for one in found:
         if not isinstance(one, Ceiling):
             print(one, file=sys.stderr)

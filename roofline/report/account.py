@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofline.accounting.account import Account, Group
-from roofline.accounting.expected import NO_START, Expected, expected
+from roofline.accounting.expected import Expected, expected
 from roofline.accounting.placed import least
 from roofline.device import DRAM, Device, Roof
 from roofline.program import shapes
@@ -76,8 +76,8 @@ def _counts(account: Account, group: Group, roof: Roof | None) -> Document:
 
 
 def _expected(told: Expected | None) -> Expected | None:
-    """Without a measured start it is no more than the roof says."""
-    return None if told is None or NO_START in told.lacking else told
+    """Where a start or a pace is lacking it says too little."""
+    return None if told is None or told.lacking else told
 
 
 def _lines(ledger: Ledger) -> list[Document]:

@@ -128,7 +128,7 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
     yield _Part("matrix pipes", 6, lambda _: tensor.pipes(made, pipes))
     yield _Part("matrix products", 14, lambda _: gemm.gemms(made, products, quick))
     yield _Part("launches", 2, lambda _: launch.launches(made))
-    yield _Part("kernels of PyTorch", 2, lambda _: pace.paces(made, arrays))
+    yield _Part("kernels of PyTorch", 2, lambda _: pace.paces(made, arrays, quick))
     yield _Part("links", 3, lambda _: link.host(made, quick))
     if (others := count()) > 1:
         yield _Part("links between GPUs", 2, lambda _: peers.peers(made, others, quick))
