@@ -52,6 +52,26 @@ class Recording:
 
         return of_run(self.run, by)
 
+    def what_if(
+        self,
+        *,
+        device: str | Device | None = None,
+        dtype: str | None = None,
+        batch: int | tuple[int, int] | None = None,
+        by: str = "call",
+    ) -> dict[str, Any]:
+        """The same program elsewhere, as plain data, schema ``roofline.whatif/1``.
+
+        On another device, in another floating-point type, with another batch (or with (recorded,
+        asked for), where the recording leaves open which of its sizes is the batch).
+        """
+        from roofline.devices import resolve
+        from roofline.program.whatif import what_if
+        from roofline.report import whatif
+
+        named = resolve(device) if isinstance(device, str) else device
+        return whatif.document(what_if(self.run, device=named, dtype=dtype, batch=batch), by)
+
     def save(self, path: str | Path) -> None:
         """Write the run file."""
         runfile.save(self.run, Path(path))

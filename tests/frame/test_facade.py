@@ -63,6 +63,17 @@ def test_a_recording_is_one_line_in_a_prompt_and_a_table_in_a_notebook() -> None
     assert "<style" not in page  # it would be the notebook's
 
 
+def test_a_recording_says_what_would_be_elsewhere() -> None:
+    """8 MB at 3.35 TB/s; in bf16 half of them; 16,000 samples instead of 1,000."""
+    relu = call("aten::relu", tensor(1000, 1000), out=tensor(1000, 1000))
+    recording = Recording(Script().add(relu, 2_000, reads=(1,), writes=(2,)).end_step().run())
+
+    made = recording.what_if(device="h100-sxm", dtype="bf16", batch=16_000)
+    assert made["change"] == "device NVIDIA H100 SXM5 80GB, dtype bf16, batch 1000 -> 16000"
+    assert made["after"]["roof_s"] == pytest.approx(16 * 4e6 / 3.35e12)
+    assert recording.what_if(batch=(1000, 2000))["batch"]["after"] == 2000
+
+
 def test_a_recording_without_times_says_so() -> None:
     script = Script().add(call("aten::relu", tensor(10), out=tensor(10)), 0).end_step()
     assert "1 line without times" in repr(Recording(script.run()))
