@@ -154,7 +154,9 @@ def _step_of(times: Any, steps: Sequence[Step], origin: int) -> "pa.ChunkedArray
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.if_else(pc.is_null(times), 0 if len(steps) == 1 else -1, -1)
+    if len(steps) == 1:  # the whole recording
+        return pa.repeat(pa.scalar(0, pa.int32()), len(times))
+    found = pa.repeat(pa.scalar(-1, pa.int32()), len(times))
     for number, step in enumerate(steps):
         start = step.start_ns + origin
         inside = pc.and_(

@@ -40,7 +40,6 @@ JOIN keys k ON {keys}
 JOIN configurations c ON {configurations}
 LEFT JOIN ({launches}) l ON h.correlation = l.correlation AND {process}
 {ranges}
-ORDER BY h.start
 """
 _RANGES = "ASOF LEFT JOIN timeline t ON l.thread = t.thread AND l.start >= t.time"
 
@@ -100,17 +99,41 @@ def _joined(connection: "duckdb.DuckDBPyConnection", process: str, ranged: bool)
     }
     found = connection.sql(_ALL.format(launches="FROM launching", **parts)).to_arrow_table()
     (activities,) = connection.execute("SELECT count(*) FROM here").fetchall()[0]
-    if found.num_rows == activities:
-        return found
-    return connection.sql(_ALL.format(launches=_FIRST, **parts)).to_arrow_table()
+    if found.num_rows != activities:
+        found = connection.sql(_ALL.format(launches=_FIRST, **parts)).to_arrow_table()
+    return _in_order(found)
+
+
+def _in_order(activities: "pa.Table") -> "pa.Table":
+    """By time, as they mostly are already."""
+    order = _order(activities["start"])
+    return activities if order is None else activities.take(order)
+
+
+def _order(start: "pa.ChunkedArray") -> "pa.Array | None":
+    """The rows in order of time; None where they are."""
+    import pyarrow.compute as pc
+
+    later = pc.greater_equal(pc.pairwise_diff(start.combine_chunks()), 0)  # null of the first
+    if later.null_count <= 1 and pc.all(later).as_py() in (True, None):
+        return None
+    return pc.sort_indices(start).cast("int64")
 
 
 def _launches(rows: "pa.ChunkedArray", calls: "pa.Table") -> tuple["pa.ChunkedArray", "pa.Table"]:
-    """For each activity the number of its launch, and the launches, in the order of first use."""
+    """For each activity the number of its launch, and the launches, in order of time."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    used = pc.drop_null(pc.unique(rows))
-    return pc.index_in(rows, value_set=used), calls.take(used)
+    order = _order(calls["start"])
+    if order is not None:
+        rows, calls = pc.inverse_permutation(order).take(rows), calls.take(order)
+    known = rows.combine_chunks().drop_null()
+    used = pc.is_valid(pc.inverse_permutation(known, max_index=calls.num_rows - 1))
+    if pc.all(used).as_py():
+        return rows, calls
+    number = pc.subtract(pc.cumulative_sum(used.cast(pa.int64())), 1)
+    return number.take(rows), calls.filter(used)
 
 
 def _columns(line: Timeline) -> "pa.Table":

@@ -62,7 +62,7 @@ def read(path: Path, name: str) -> Database:
             _typed(words.numbered(t), ACTIVITY, {"what": WHAT.index(what)})
             for what, t in zip(activities, found, strict=False)
         ]
-        called = [_typed(words.numbered(t), CALL, {}) for t in found[len(activities) :]]
+        called = [_typed(words.numbered(_of(t)), CALL, {}) for t in found[len(activities) :]]
     except ValueError as error:  # of Arrow: text where a number belongs
         raise BadInput(f"{name} is damaged: {error}") from None
     return Database(
@@ -135,7 +135,7 @@ def _product(table: Table, stem: str) -> str:
 def _call(table: Table) -> str:
     columns = {
         "start": "start", "stop": "end", "thread": "thread", "correlation": "correlation",
-        "process": "thread", "name": "name",
+        "name": "name",
     }  # fmt: skip
     return table.select(**{name: table.sql(column) for name, column in columns.items()})
 
@@ -173,6 +173,11 @@ def _ranges(
         if times and words and kind in (PUSH_POP, None) and stop >= start:
             found.append((thread, start, stop, words))
     return found
+
+
+def _of(calls: "pa.Table") -> "pa.Table":
+    """Calls with their processes, which the ids of their threads tell."""
+    return calls.append_column("process", calls["thread"])
 
 
 def _typed(table: "pa.Table", columns: tuple[str, ...], constant: Mapping[str, int]) -> "pa.Table":
