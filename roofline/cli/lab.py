@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.capture import INSTALL
+from roofline.cli.group import Named
 from roofline.errors import BadInput, Missing, NotFound
 from roofline.report.console import console, print_whole
 from roofline.units import parse, show
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
     from roofline.bench.lab.outcome import Cell, Column, Outcome, Question
 
 SCHEMA = "roofline.lab/1"
+_CHART = 90  # columns of a chart at most
 Tick = Callable[[str, float], None]
 
 
-@click.group(name="lab", invoke_without_command=False)
+@click.group(name="lab", cls=Named)
 def command() -> None:
     """Learn by measuring your own device: predict, measure, compare.
 
@@ -56,7 +58,8 @@ def _options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--chains", metavar="N", type=click.IntRange(1, 16), default=4, show_default=True,
     help="Independent chains of FMAs; 1 shows how long an FMA takes.",
 )  # fmt: skip
-def dial(chains: int, **shared: Any) -> None:
+@click.option("--chart", is_flag=True, help="Draw the steps under the roofs they follow.")
+def dial(chains: int, chart: bool, **shared: Any) -> None:
     """Turn one kernel from memory-bound to compute-bound.
 
     Loads a float, does F fused multiply-adds on it and stores it, F from 1 to 2048: from 0.25 to
@@ -66,6 +69,7 @@ def dial(chains: int, **shared: Any) -> None:
     Example:
       roofline lab dial --predict 14
       roofline lab dial --chains 1
+      roofline lab dial --chart
     """
     if chains & (chains - 1):
         raise BadInput(f"chains are a power of two, 1 to 16; got {chains}")
@@ -76,6 +80,7 @@ def dial(chains: int, **shared: Any) -> None:
         QUESTION if chains >= CHAINS else LATENCY,
         lambda tick: cpu_dial.measure(chains, tick),
         lambda index, tick: gpu_dial.measure(index, chains, tick),
+        chart=chart,
         **shared,
     )
 
@@ -140,6 +145,7 @@ def _experiment(
     predict: str | None,
     output: Path | None,
     as_json: bool,
+    chart: bool = False,
 ) -> None:
     if output is not None and not output.absolute().parent.is_dir():
         raise BadInput(f"cannot write {output}: no folder {output.absolute().parent}")
@@ -161,7 +167,7 @@ def _experiment(
     if as_json:
         click.echo(text)
     else:
-        _print(outcome, prediction)
+        _print(outcome, prediction, chart)
 
 
 def _index(device: str | None) -> int | None:
@@ -236,7 +242,7 @@ def _document(outcome: "Outcome", prediction: float | None) -> dict[str, Any]:
     }
 
 
-def _print(outcome: "Outcome", prediction: float | None) -> None:
+def _print(outcome: "Outcome", prediction: float | None, chart: bool) -> None:
     from rich.table import Table
 
     out = console()
@@ -249,6 +255,8 @@ def _print(outcome: "Outcome", prediction: float | None) -> None:
             *(_cell(cell, column) for cell, column in zip(row, outcome.columns, strict=True))
         )
     print_whole(out, table)
+    if chart:
+        out.print("\n" + "\n".join(_drawn(outcome, min(out.width, _CHART))), crop=False)
     unit = outcome.question.unit
     out.print(f"\n{outcome.question.text}")
     measured = "not found" if outcome.answer is None else _value(outcome.answer, unit)
@@ -263,6 +271,15 @@ def _print(outcome: "Outcome", prediction: float | None) -> None:
     for note in outcome.notes:
         out.print(note)
     out.print(f"\n{'; '.join(outcome.conditions)}")
+
+
+def _drawn(outcome: "Outcome", width: int) -> list[str]:
+    """The dial's chart: intensity and flop/s of every step."""
+    from roofline.bench.lab.dial import roofs
+    from roofline.report import dial as drawing
+
+    steps = [(float(row[1] or 0), float(row[3] or 0)) for row in outcome.rows]
+    return drawing.chart(steps, *roofs(outcome), width)
 
 
 def _value(value: float, unit: str) -> str:

@@ -112,3 +112,22 @@ def test_an_experiment_with_pytorch_where_there_is_none(name, monkeypatch, capsy
     )
     assert main(["lab", name, "--predict", "1 us" if name == "launch" else "1"]) == 2
     assert "PyTorch is not installed" in capsys.readouterr().err
+
+
+def test_the_dial_draws_its_steps_under_both_roofs(capsys, toy):
+    """From 1.05 Tflop/s at 0.25 flop/B to 66 at 512; the roofs meet between 8 and 16."""
+    assert main(["lab", "dial", "--predict", "12", "--chart"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    top = next(i for i, line in enumerate(lines) if line.startswith("66.0 Tflop/s"))
+    drawn = lines[
+        top - 1 : lines.index(next(line for line in lines if "0.25" in line[:20] and "256" in line))
+    ]
+    # Twelve steps; those on one line of the chart stand beside each other.
+    assert sum(line.count("o") for line in drawn) == 12 + 2  # and two in "Tflop/s"
+    assert lines[top].count("o") >= 6  # F = 64 and more: 16 flop/B on, all at the peak
+    assert any(line.strip() == "flop/B" for line in lines)
+
+
+def test_no_chart_unless_asked_for(capsys, toy):
+    assert main(["lab", "dial", "--predict", "12"]) == 0
+    assert "┤" not in capsys.readouterr().out

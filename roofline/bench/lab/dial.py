@@ -73,6 +73,12 @@ def plateau(steps: Sequence[Step]) -> float:
     return median(rate for rate in rates if rate >= ON_A_ROOF * max(rates))
 
 
+def roofs(outcome: Outcome) -> tuple[float, float]:
+    """Bandwidth [B/s] and peak [flop/s] that the steps of an outcome follow."""
+    steps = [Step(int(row[0] or 0), float(row[2] or 0) / BYTES) for row in outcome.rows]
+    return slope(steps), plateau(steps)
+
+
 def ridge(steps: Sequence[Step]) -> float | None:
     """The intensity where both roofs meet [flop/B]; None when the dial never reached one of them.
 
