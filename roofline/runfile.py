@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA = "roofline.run/1"
+_MAGIC = b"PAR1"  # how a Parquet file begins
 _KEY = b"roofline"
 
 # "recomputed" is forward work done again within a backward pass (activation checkpointing).
@@ -31,6 +32,10 @@ Phase = Literal["forward", "backward", "optimizer", "other", "recomputed"]
 # A "replay" is a launch that a profiler of kernels ran again for its counters: in no step, no time
 # of the program; its parent is the kernel event that it stands for, whose start it bears.
 Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range", "replay"]
+
+
+LAUNCH = "ID"  # the counter of a replay that holds its place in the profiler's export
+NO_COUNTERS = "hardware counters"  # the gap of a run that was to have replays and has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,11 +202,15 @@ def load(path: Path) -> Run:
     if path.is_dir():
         raise BadInput(f"{path} is a folder; name the run file")
     try:
+        with path.open("rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                raise BadInput(f"{path} is no run file; `roofline import` reads those of profilers")
         events = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise BadInput(f"no run file {path}") from None
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = "its end is missing" if "magic bytes not found" in reason else reason
         raise BadInput(f"{path} cannot be read as a run file: {reason}") from None
     meta = (events.schema.metadata or {}).get(_KEY)
     if meta is None:

@@ -56,8 +56,8 @@ def parse(text: str, unit: str) -> float:
         )
     if match is None or spelled != unit:
         raise BadInput(
-            f"expected a quantity in {unit}, such as {_example(unit)!r} (prefixes: k is 1000, "
-            f"Ki is 1024); got {text!r}"
+            f"expected a quantity in {unit}, such as {_example(unit)!r} "
+            f"(prefixes: {'n, u, m' if unit == 's' else 'k is 1000, Ki is 1024'}); got {text!r}"
         )
     # Dividing by an exact power of ten rounds once; multiplying by an inexact 1e-6 rounds twice.
     prefix = PREFIXES[match["prefix"]]

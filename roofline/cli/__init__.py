@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from roofline import __version__
+from roofline.cli.group import Named
 from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import RooflineError
 
@@ -30,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 
 
-class _Lazy(click.Group):
+class _Lazy(Named):
     """A group whose commands live in modules of their own, loaded on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -55,16 +56,6 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from roofline.errors import near
-
-            close = near(args[0], COMMANDS) or list(COMMANDS)
-            ctx.fail(f"no command {args[0]!r}; there is {', '.join(close)}")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

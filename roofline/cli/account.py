@@ -72,6 +72,8 @@ def command(
     wanted: dict[str, Any] = {"backward": backward, "fake": fake, "device": _kind(found)}
     checked = None
     if ":" not in model and os.path.isfile(model):
+        if model.endswith(".py"):
+            raise BadInput(f"{model} is a script: name what to count in it, as {model}:NAME")
         if cross_check:
             raise BadInput(f"{model} was recorded: torch's counter can only see what runs")
         counted = accounting.account(model)

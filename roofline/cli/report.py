@@ -7,6 +7,7 @@ import click
 
 from roofline import runfile
 from roofline.cli import options
+from roofline.errors import BadInput
 from roofline.program import GROUPINGS
 from roofline.report import html
 from roofline.report.document import of_run
@@ -27,6 +28,8 @@ def command(run: Path, output: Path | None, by: str, as_json: bool) -> None:
     """
     path = output or Path(f"{run.stem}.html")
     document = of_run(runfile.load(run), by)
+    if path.exists() and path.samefile(run):
+        raise BadInput(f"cannot write {path}: it is the run to report on")
     html.write(document, path)
     if as_json:
         written = {"path": str(path), "bytes": path.stat().st_size, "items": len(document["items"])}

@@ -37,6 +37,12 @@ def test_fewer_lines_than_none(option: str, capsys: pytest.CaptureFixture[str]) 
     assert f"'{option}': -1 is not in the range" in capsys.readouterr().err
 
 
-def test_a_mistyped_command_gets_the_near_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["docter"]) == 2
-    assert "doctor" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(["docter"], "doctor"), (["lab", "dail"], "dial"), (["lab", "xyz"], "dial")],
+)
+def test_a_mistyped_command_gets_the_near_one(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert meant in capsys.readouterr().err

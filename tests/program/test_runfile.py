@@ -32,10 +32,11 @@ def test_missing(tmp_path):
 def test_garbage_truncated_and_directory(tmp_path, saved):
     (tmp_path / "garbage.roof").write_bytes(b"not parquet")
     (tmp_path / "short.roof").write_bytes(saved.read_bytes()[:-20])
-    for name in ("garbage.roof", "short.roof"):
-        with pytest.raises(
-            BadInput, match=r"cannot be read as a run file|not a roofline run"
-        ) as caught:
+    for name, words in (
+        ("garbage.roof", "is no run file; `roofline import` reads those of profilers"),
+        ("short.roof", "cannot be read as a run file: its end is missing"),
+    ):
+        with pytest.raises(BadInput, match=words) as caught:
             runfile.load(tmp_path / name)
         assert "\n" not in str(caught.value)
     with pytest.raises(BadInput, match="is a folder"):

@@ -60,6 +60,17 @@ def test_without_a_name_the_page_is_called_as_the_run(
     assert (said.out, said.err) == ("", "roofline: wrote toy.html\n")
 
 
+def test_the_run_itself_is_never_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "toy.roof"
+    runfile.save(recording().run(), run)
+    before = run.read_bytes()
+    assert main(["report", str(run), "-o", str(tmp_path / "." / "toy.roof")]) == 2
+    assert "it is the run to report on" in capsys.readouterr().err
+    assert run.read_bytes() == before
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "none.roof")]) == 2
     assert capsys.readouterr().err == f"roofline: no run file {tmp_path / 'none.roof'}\n"
