@@ -78,11 +78,14 @@ def reread_s(item: Item) -> float | None:
 def copies(program: Program) -> Iterator[Finding]:
     """RF105: a visible share of the time goes into copies, of layout or of type."""
     busy_s, steps = program.whole.busy_s, program.conditions.steps
-    apart = unpacked(program)  # RF207 speaks of them
+    apart = {item.signatures[0] for item in unpacked(program)}  # RF207 speaks of them
     found = [
         item
         for item in program.by("call")
-        if item.name in COPIES and item.measured_s and not _linked(item) and item not in apart
+        if item.name in COPIES
+        and item.measured_s
+        and not _linked(item)
+        and item.signatures[0] not in apart
     ]
     spent_s = sum(item.measured_s or 0.0 for item in found) / steps
     if not busy_s or spent_s < COPIED * busy_s:
