@@ -6,6 +6,7 @@ Placements and findings are never saved: they are computed when a run is read, s
 rule improves old runs.  Nothing of the environment and no path of the user goes into the file.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -175,6 +176,28 @@ def arrow_schema() -> "pa.Schema":
     ])  # fmt: skip
 
 
+def place_for(path: Path) -> Path:
+    """The full path of a run file that is to be written.
+
+    Raises BadInput where it could not be, or would take the place of a file that is no run.
+    """
+    full = path.absolute()
+    if not full.parent.is_dir():
+        raise BadInput(f"cannot write {path}: there is no folder {full.parent}")
+    if full.is_dir():
+        raise BadInput(f"cannot write {path}: it is a folder")
+    if not os.access(full.parent, os.W_OK):
+        raise BadInput(f"cannot write {path}: its folder is not writable")
+    if full.is_file() and full.stat().st_size and not _is_parquet(full):
+        raise BadInput(f"cannot write {path}: it is there and is no run file")
+    return full
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
 def save(run: Run, path: Path) -> None:
     """Write `run` to `path`, whole or not at all; an earlier file stays until then."""
     import pyarrow.parquet as pq
@@ -202,9 +225,8 @@ def load(path: Path) -> Run:
     if path.is_dir():
         raise BadInput(f"{path} is a folder; name the run file")
     try:
-        with path.open("rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                raise BadInput(f"{path} is no run file; `roofline import` reads those of profilers")
+        if not _is_parquet(path):
+            raise BadInput(f"{path} is no run file; `roofline import` reads those of profilers")
         events = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise BadInput(f"no run file {path}") from None

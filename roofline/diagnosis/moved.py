@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from roofline.device import Resource
-from roofline.diagnosis.timeline import seconds_to_win, timeline
+from roofline.diagnosis.timeline import timeline
 from roofline.errors import BadInput
 from roofline.program import Item, Program, read
 from roofline.program.columns import measured_steps
@@ -146,7 +146,7 @@ def _by_call(program: Program) -> dict[tuple[str, str], Item]:
 
 
 def _worst(items: Iterable[Item]) -> list[Item]:
-    return sorted(items, key=lambda i: (seconds_to_win(i) or 0.0) / i.steps, reverse=True)[:LINES]
+    return sorted(items, key=lambda i: i.to_win_s / i.steps, reverse=True)[:LINES]
 
 
 def _state(item: Item | None) -> str:

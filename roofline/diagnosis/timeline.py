@@ -115,14 +115,9 @@ def _copied_s(program: Program) -> float:
     return (over_link_s + within_s) / program.conditions.steps
 
 
-def seconds_to_win(item: Item) -> float | None:
-    """Time beyond its roof; all of it where no roof is known."""
-    return item.measured_s if item.lost_s is None else item.lost_s
-
-
 def _to_win(items: Sequence[Item]) -> list[tuple[Item, float]]:
     """Lines with anything to win, and how much [s], most first."""
-    found = [(item, s) for item in items if (s := seconds_to_win(item) or 0.0) > 0]
+    found = [(item, item.to_win_s) for item in items if item.to_win_s > 0]
     return sorted(found, key=lambda pair: pair[1], reverse=True)
 
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from roofline.errors import BadInput
 from roofline.importers.matching import Matched, match
-from roofline.runfile import Event, Gap, Run, table
+from roofline.runfile import LAUNCH, Event, Gap, Run, table
 
-NUMBER = "ID"  # the counter that holds a launch's place in the profiler's export
 NAMED = 6  # gaps that are told one by one
 # Caches and clocks of a replay are others, but it is no other kernel: so many times as long, and so
 # much longer [ns], it cannot take.
@@ -162,7 +161,7 @@ def _event(kernel: Row, launch: Row, number: int) -> Event:
         duration_ns=launch["duration_ns"],
         stream=launch["stream"],
         parent=kernel["row"],
-        counters={NUMBER: float(number), **launch["counters"]},
+        counters={LAUNCH: float(number), **launch["counters"]},
     )
 
 

@@ -132,6 +132,11 @@ class Item:
             return None
         return self.measured_s - self.roof_s
 
+    @property
+    def to_win_s(self) -> float:
+        """Time lost; all of it where no roof is known, so that the unknown is not hidden below."""
+        return (self.measured_s or 0.0) if self.lost_s is None else self.lost_s
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:

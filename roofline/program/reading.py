@@ -92,7 +92,7 @@ class Program:
         for part in self.parts:
             groups.setdefault(key(part), []).append(part)
         lines = [line(label(parts[0]), parts, self.conditions) for parts in groups.values()]
-        return tuple(sorted(lines, key=_urgency, reverse=True))
+        return tuple(sorted(lines, key=lambda item: item.to_win_s, reverse=True))
 
 
 # name -> (what parts must share to stand on one line, how that line is called)
@@ -229,8 +229,3 @@ def _coverage(parts: tuple[Part, ...], left_ns: int) -> float | None:
     if not timed_ns:
         return None
     return (total(p.time_ns for p in parts if p.once.complete) or 0) / timed_ns
-
-
-def _urgency(item: Item) -> float:
-    """Time lost; time itself where no roof is known, so that the unknown is not hidden below."""
-    return item.lost_s if item.lost_s is not None else item.measured_s or 0.0

@@ -21,7 +21,7 @@ from roofline.importers.replayed import base, joined
 from roofline.program import read
 from roofline.replaying import child
 from roofline.replaying.choice import Choice, choose
-from roofline.runfile import Gap, Run
+from roofline.runfile import NO_COUNTERS, Gap, Run
 from roofline.units import number_of
 
 PASSES = "profiler__replayer_passes"
@@ -106,5 +106,5 @@ def with_replays(run: Run, choice: Choice, profiled: Profiled, wanted: Wanted) -
 
 def _alone(run: Run, why: str) -> Run:
     """The timeline alone, with the way to the rest kept in it."""
-    gap = Gap(name="hardware counters", what=f"this is the timeline alone: {why}")
+    gap = Gap(name=NO_COUNTERS, what=f"this is the timeline alone: {why}")
     return replace(run, gaps=(*run.gaps, gap))

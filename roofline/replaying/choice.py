@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from re import escape
 
 from roofline.importers.replayed import base
-from roofline.program import Item, Program
+from roofline.program import Program
 from roofline.program.columns import is_kind, measured_steps
 from roofline.runfile import Run
 
@@ -105,15 +105,9 @@ def _worth(program: Program, with_kernels: set[int], lines: int) -> list[int]:
     found = [
         item
         for item in program.by("call")
-        if item.signatures[0] in with_kernels and (seconds_to_win(item) or 0.0) > 0
+        if item.signatures[0] in with_kernels and item.to_win_s > 0
     ]
-    found.sort(key=lambda item: seconds_to_win(item) or 0.0, reverse=True)
-    return [item.signatures[0] for item in found[:lines]]
-
-
-def seconds_to_win(item: Item) -> float | None:
-    """Time beyond its roof; all of it where no roof is known."""
-    return item.measured_s if item.lost_s is None else item.lost_s
+    return [item.signatures[0] for item in found[:lines]]  # most to win comes first
 
 
 def _typical(run: Run, kernels: _Kernels, call: int) -> Iterable[int]:

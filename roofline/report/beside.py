@@ -12,6 +12,7 @@ from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.diagnosis.timeline import timeline
 from roofline.program import Item, Program
 from roofline.program.replays import Replay, ReplayedKernel
+from roofline.runfile import NO_COUNTERS
 from roofline.units import show, show_share
 from roofline.work import Ledger
 
@@ -130,12 +131,14 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
 
     about, kind = document.get("replays"), document.get("timeline")
     counted = [item for item in document["items"] if item.get("replay")][:rows]
-    if about is None or not counted:
-        return
-    yield Text("")
-    if kind is not None:
+    looked = about is not None or any(gap["name"] == NO_COUNTERS for gap in document["gaps"])
+    if looked:
+        yield Text("")
+    if kind is not None and looked:
         yield Text(kind["claim"])
         yield Padding(Text("\n".join(kind["evidence"]), style="dim"), (0, 0, 1, 6))
+    if about is None or not counted:
+        return
     yield Text(
         f"counters of one call by {about['tool']}: caches {about['cache']}, clocks "
         f"{about['clock']}; another state than the times above"

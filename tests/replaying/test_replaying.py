@@ -198,6 +198,7 @@ def test_without_a_profiler_the_timeline_alone(machine, tmp_path, monkeypatch, c
     assert run.replays is None
     assert run.gaps[-1].what.startswith("this is the timeline alone: there is no `ncu` on the PATH")
     assert "this is the timeline alone" in said.out
+    assert "a few slow kernels: 4 of 8 lines hold 80% of what is to win" in said.out
 
 
 def test_without_permission_the_timeline_alone(machine, tmp_path):
