@@ -35,7 +35,7 @@ Phase = Literal["forward", "backward", "optimizer", "other", "recomputed"]
 Kind = Literal["op", "region", "kernel", "memcpy", "launch", "range", "replay"]
 
 
-LAUNCH = "ID"  # the counter of a replay that holds its place in the profiler's export
+LAUNCH_NUMBER = "ID"  # the counter of a replay that holds its place in the profiler's export
 NO_COUNTERS = "hardware counters"  # the gap of a run that was to have replays and has none
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from roofline.errors import BadInput
 from roofline.importers.matching import Matched, match
-from roofline.runfile import LAUNCH, Event, Gap, Run, table
+from roofline.runfile import LAUNCH_NUMBER, Event, Gap, Run, table
 
 NAMED = 6  # gaps that are told one by one
 # Caches and clocks of a replay are others, but it is no other kernel: so many times as long, and so
@@ -161,7 +161,7 @@ def _event(kernel: Row, launch: Row, number: int) -> Event:
         duration_ns=launch["duration_ns"],
         stream=launch["stream"],
         parent=kernel["row"],
-        counters={LAUNCH: float(number), **launch["counters"]},
+        counters={LAUNCH_NUMBER: float(number), **launch["counters"]},
     )
 
 

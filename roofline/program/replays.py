@@ -19,7 +19,7 @@ from roofline.measurement import ClockState
 from roofline.placement import Placement, place
 from roofline.program.columns import is_kind
 from roofline.program.item import total
-from roofline.runfile import LAUNCH, Run
+from roofline.runfile import LAUNCH_NUMBER, Run
 from roofline.work import Ledger, Work
 
 ON_CLOCK = (L1, L2, SHARED)  # boundaries whose speed goes with the compute clock, as pipes' does
@@ -188,7 +188,7 @@ def _placed(run: Run, signature: int, launches: Sequence[Row], roof: Roof) -> Re
     work = Work(executed=counters.executed(values), achieved=counters.achieved(values))
     return ReplayedKernel(
         name=run.signatures[signature].name,
-        launch=int(values.get(LAUNCH, -1)),
+        launch=int(values.get(LAUNCH_NUMBER, -1)),
         of=len(launches),
         placement=place(work, _at_clock(roof, clock_hz), ns / 1e9 if ns else None),
         facts=facts,
