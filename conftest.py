@@ -5,5 +5,5 @@ from importlib.util import find_spec
 collect_ignore = (
     []
     if find_spec("triton")
-    else ["roofline/bench/gpu/kernels/streams.py", "roofline/bench/gpu/kernels/loops.py"]
+    else [f"roofline/bench/gpu/kernels/{name}.py" for name in ("streams", "loops", "rows")]
 )

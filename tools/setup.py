@@ -47,7 +47,7 @@ COMPILERS = ("gcc", "clang", "cc")  # without any of them ceilings are measured 
 OLDEST_PIP = (21, 3)  # the first that installs a package described by pyproject.toml in place
 OLDEST_TORCH = (2, 9)
 # A torch that is already there stays, and so does what it was built with.
-TORCH_AND_ITS_OWN = ("torch", "numpy")
+TORCH_AND_ITS_OWN = ("torch", "numpy", "triton")
 
 
 def main(venv: Path, purpose: str) -> None:
