@@ -174,6 +174,8 @@ def test_eight_tiles_on_132_sms(tmp_path):
     assert pipe.least_s / item.measured_s == pytest.approx(0.0128, abs=0.0001)
     assert "addmm starts 8 blocks, 0.03 of one wave: part of the chip is idle" in finding.claim
     assert "8 blocks of 128x128 results on 132 SMs" in finding.evidence
+    # 8 x 8 warps of 132 x 64
+    assert "64 warps, 1% of those that the chip can hold" in finding.evidence
     assert f"by its kernel {SMALL[:57]}" in " ".join(finding.evidence)
 
 

@@ -19,7 +19,7 @@ from roofline.diagnosis.kernels.launch_facts import (
 from roofline.diagnosis.kernels.tiles import tile_of
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
-from roofline.units import number_of
+from roofline.units import number_of, show_share
 
 OCCUPIED = 50.0  # % of the warps an SM can hold
 FULL = 0.9  # waves from which the grid is said to fill the chip
@@ -55,10 +55,24 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
                 else ""
             )
             + (f" on {sms:.0f} SMs" if sms else ""),
+            _warps_there(fact, program),
             fraction_text(item),
         ),
         "more and smaller blocks: split the reduction or batch several calls into one launch",
         "with twice the blocks and the same work it is no faster",
+    )
+
+
+def _warps_there(fact: Facts, program: Program) -> str:
+    """Warps of the whole grid against those that the chip can hold; "" where one is not known."""
+    grid, threads, sms = fact("grid_size"), fact("block_size"), sm_count(fact, program)
+    most = limit(program, "warps_per_sm_max")
+    if not grid or not threads or not sms or not most:
+        return ""
+    warps = grid * -(-threads // 32)
+    return (
+        f"{number_of(round(warps), 'warp')}, {show_share(min(warps / (sms * most), 1.0))} of those "
+        "that the chip can hold"
     )
 
 
