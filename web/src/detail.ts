@@ -2,6 +2,7 @@
 
 import { unitOf, type Item, type Line } from "./document";
 import { bar, dataTable, el, terms } from "./dom";
+import { replayed } from "./replay";
 import { calls, maybe, percent, show } from "./units";
 
 /** The details of an item, as they open under its row. */
@@ -24,6 +25,7 @@ export function detail(item: Item): Node[] {
       ["no ceiling for", item.no_ceiling.join(", ")],
       ["conventions", (item.conventions ?? []).join("; ")],
     ]),
+    replayed(item),
     item.too_short ? el("p", { class: "note" }, "Each call is shorter than the recorder can time well.") : null,
   ];
   return nodes.filter((node): node is Node => node !== null);

@@ -83,6 +83,29 @@ export interface Item {
   page_faults?: number | null;
   conventions?: string[];
   ledger?: Line[] | null;
+  replay?: Replay | null; // of one call, in a state of its own; null: its kernels were not replayed
+}
+
+export interface Replay {
+  source: string;
+  state: string; // "caches flushed, clocks free"
+  missing: string[]; // kernels of the call without counters
+  executed: Record<string, number> | null; // by pipe
+  achieved: Record<string, { total: number }> | null; // by boundary
+  excess: Record<string, number>; // counted over needed
+  time_s: number | null;
+  roof_fraction: number | null;
+  refused: string | null; // why it is not held against ceilings
+  kernels: ReplayedKernel[];
+}
+
+export interface ReplayedKernel {
+  name: string;
+  launch: number;
+  time_s: number | null;
+  clock_hz: number | null;
+  binding: string | null;
+  roof_fraction: number | null;
 }
 
 export interface Finding {
