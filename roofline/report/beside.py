@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from roofline.device import DRAM, HIERARCHY
 from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.diagnosis.timeline import timeline
+from roofline.importers.kernels import readable
 from roofline.program import Item, Program
 from roofline.program.replays import Replay, ReplayedKernel
 from roofline.runfile import NO_COUNTERS
@@ -75,7 +76,7 @@ def _kernel(kernel: ReplayedKernel, replay: Replay) -> Document:
     binding = kernel.placement.binding
     passes = kernel.facts.get("replay_passes")
     return {
-        "name": kernel.name,
+        "name": readable(kernel.name),
         "launch": kernel.launch,
         "of": kernel.of,
         "time_s": kernel.time_s,

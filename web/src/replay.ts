@@ -5,11 +5,13 @@ import { unitOf, type Item, type Replay } from "./document";
 import { dataTable, el, terms } from "./dom";
 import { percent, show } from "./units";
 
+const LEGIBLE = 80; // letters of a kernel's name, of which templates make hundreds
+
 /** The counters of one call, kernel by kernel and together; null where nothing was replayed. */
 export function replayed({ replay }: Item): HTMLElement | null {
   if (!replay) return null;
   const rows = replay.kernels.map((kernel) => [
-    kernel.name,
+    kernel.name.length > LEGIBLE ? `${kernel.name.slice(0, LEGIBLE - 1)}…` : kernel.name,
     String(kernel.launch),
     kernel.time_s === null ? "" : show(kernel.time_s, "s"),
     kernel.roof_fraction === null ? "" : percent(kernel.roof_fraction),
