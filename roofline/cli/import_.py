@@ -98,10 +98,9 @@ def _bar(wanted: bool) -> Iterator[Callable[[float], None] | None]:
 
 def _check(output: Path, files: tuple[Path, ...]) -> None:
     """Say what is wrong with the place to write to before a long file is read."""
-    if not output.absolute().parent.is_dir():
-        raise BadInput(f"cannot write {output}: there is no folder {output.absolute().parent}")
     if any(output.exists() and file.exists() and output.samefile(file) for file in files):
         raise BadInput(f"cannot write {output}: it is the file to import")
+    runfile.place_for(output)
 
 
 def _keep(run: Run) -> None:

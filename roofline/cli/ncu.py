@@ -8,7 +8,6 @@ import click
 from roofline import runfile
 from roofline.cli import options
 from roofline.cli.output import print_run
-from roofline.errors import BadInput
 from roofline.importers.ncu.collect import Wanted, collect, imported
 
 
@@ -68,8 +67,8 @@ def command(
         count=count,
         device=device,
     )
-    if output is not None and not output.absolute().parent.is_dir():
-        raise BadInput(f"cannot write {output}: there is no folder {output.absolute().parent}")
+    if output is not None:
+        runfile.place_for(output)
     profiled = collect(program, wanted, sys.stderr if as_json else None)
     run = imported(profiled, wanted)
     target = output or Path(f"{Path(profiled.program).stem}.ncu.roof")

@@ -109,7 +109,8 @@ def command(
         require_driver()
         if deep:
             raise BadInput("--counters samples a run and --deep replays it; give one of the two")
-    target = _target(output or Path(f"{Path(script).stem}.roof"))
+    # Its full path: the script may change directory, and may take long.
+    target = runfile.place_for(output or Path(f"{Path(script).stem}.roof"))
     if importlib.util.find_spec("torch") is None:
         raise Missing(INSTALL)
 
@@ -144,18 +145,6 @@ def command(
                 outcome, script, target, answer, before, as_json=as_json, quiet=quiet
             ),
         )
-
-
-def _target(path: Path) -> Path:
-    """The run file's full path: the script may change directory, and may take long."""
-    path = path.absolute()
-    if not path.parent.is_dir():
-        raise BadInput(f"cannot write {path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise BadInput(f"cannot write {path}: it is a folder")
-    if not os.access(path.parent, os.W_OK):
-        raise BadInput(f"cannot write {path}: its folder is not writable")
-    return path
 
 
 def _this_cpu(quiet: bool) -> "Device | None":

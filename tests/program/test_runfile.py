@@ -131,3 +131,19 @@ def test_every_kind_of_argument_survives(tmp_path):
     assert runfile.load(tmp_path / "a.roof").signatures == (
         Signature(name="x::y", call=Call("x::y", args)),
     )
+
+
+def test_a_run_takes_the_place_of_a_run_and_of_nothing_else(tmp_path, saved):
+    (tmp_path / "train.py").write_text("import torch\n")
+    (tmp_path / "empty.roof").touch()
+
+    assert runfile.place_for(saved) == saved
+    assert runfile.place_for(tmp_path / "new.roof") == tmp_path / "new.roof"
+    assert runfile.place_for(tmp_path / "empty.roof") == tmp_path / "empty.roof"
+    for path, words in (
+        (tmp_path / "train.py", "it is there and is no run file"),
+        (tmp_path, "it is a folder"),
+        (tmp_path / "no" / "x.roof", "there is no folder"),
+    ):
+        with pytest.raises(BadInput, match=f"cannot write .*: {words}"):
+            runfile.place_for(path)
