@@ -283,7 +283,7 @@ def _as_crossed(bounds: tuple[Bound, ...], seen: Ledger, roof: Roof) -> tuple[Bo
     Writes that stay dirty in a cache when a kernel ends, or operands found there, took none of its
     time at DRAM.
     """
-    crossed, ceiling = seen.demand().get(DRAM), roof.ceiling(DRAM, seen.read_share(DRAM))
+    crossed, ceiling = seen.crossed(DRAM), roof.ceiling(DRAM, seen.read_share(DRAM))
     if crossed is None or ceiling is None:
         return bounds
     placed = [

@@ -46,6 +46,14 @@ class Entry:
             raise BadInput(f"{self.why}: a bounded amount needs low and high")
 
 
+WAYS: tuple[Access, Access] = ("read", "write")
+
+
+def not_collected(boundary: Resource, way: Access) -> str:
+    """How the bytes of one way are named in `Ledger.unaccounted`, the other way being known."""
+    return f"{boundary.name} {way}s: not collected"
+
+
 _FEW = 0.05  # of the bytes written, that may be new to memory and still count for nothing
 
 
@@ -78,6 +86,18 @@ class Ledger:
             totals[entry.resource] = totals.get(entry.resource, 0) + entry.amount
         return totals
 
+    def crossed(self, boundary: Resource) -> int | None:
+        """Bytes over `boundary` both ways; None where they, or those of one way, are not known.
+
+        `demand` then has what is known, which is no total.
+        """
+        if not self._ways_known(boundary):
+            return None
+        return self.demand().get(boundary)
+
+    def _ways_known(self, boundary: Resource) -> bool:
+        return not any(not_collected(boundary, way) in self.unaccounted for way in WAYS)
+
     def traffic(self, boundary: Resource, access: Access) -> int:
         """Bytes over `boundary` one way."""
         return sum(e.amount for e in self.entries if e.resource == boundary and e.access == access)
@@ -86,7 +106,7 @@ class Ledger:
         """Reads over all bytes at `boundary`; None when a direction is not known."""
         lines = [e for e in self.entries if e.resource == boundary]
         total = sum(e.amount for e in lines)
-        if not total or any(e.access is None for e in lines):
+        if not total or any(e.access is None for e in lines) or not self._ways_known(boundary):
             return None
         return self.traffic(boundary, "read") / total
 

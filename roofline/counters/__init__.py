@@ -16,7 +16,7 @@ from roofline.counters.tensor import is_only_moves, tensor
 from roofline.counters.traffic import DIRTY, traffic
 from roofline.counters.vector import vector
 from roofline.device import DRAM
-from roofline.work import Count, Ledger
+from roofline.work import WAYS, Count, Ledger, not_collected
 
 __all__ = [
     "HIGH", "LOW", "Clock", "Counters", "Reading", "achieved", "arch", "busiest", "executed",
@@ -59,16 +59,24 @@ def executed(counters: Counters, on: Arch = None) -> Ledger | None:
 
 
 def achieved(counters: Counters, on: Arch = None) -> Ledger | None:
-    """Bytes that crossed each boundary that was counted; None when none was."""
+    """Bytes that crossed each boundary that was counted; None when none was.
+
+    Of a boundary where one way alone was counted, the other is named in `unaccounted`.
+    """
     others = next((maker for maker in (amd, likwid) if maker.recognises(counters)), None)
     entries = traffic(counters) if others is None else others.traffic(counters)
     if not entries:
         return None
     counted = {entry.resource for entry in entries}
+    missing = [] if DRAM in counted else ["dram bytes: not collected"]
+    for boundary in dict.fromkeys(entry.resource for entry in entries):
+        ways = {entry.access for entry in entries if entry.resource == boundary}
+        if None not in ways:
+            missing += [not_collected(boundary, way) for way in WAYS if way not in ways]
     return Ledger(
         Count.ACHIEVED,
         tuple(entries),
-        () if DRAM in counted else ("dram bytes: not collected",),
+        tuple(missing),
         (DIRTY,) if DRAM in counted else (),
     )
 

@@ -108,7 +108,7 @@ def _dram(counters: Counters) -> list[Entry]:
         for name, access in _SIZES.items()
         if (value := known(counters, name)) is not None
     }
-    return list(found.values()) if len(found) == 2 else []
+    return list(found.values())  # of one way alone, too
 
 
 def _total(counters: Counters, name: str) -> float | None:

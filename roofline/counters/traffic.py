@@ -1,7 +1,8 @@
 """Bytes that crossed each boundary, each with a chain of fallbacks and its source named.
 
-dram    ``dram__bytes.sum``; or read and write; or op_read and op_write (CC 12.0); or sectors of
-        32 B; or a throughput times the duration.
+dram    read and write; or op_read and op_write (CC 12.0); or their sectors of 32 B; or
+        ``dram__bytes.sum`` or sectors of both ways; or a throughput times the duration; or one way
+        alone, which is no total.
 l2      requested by the SMs, in sectors at the tags; else all requests, those of the other L2
         partition among them; what was delivered to the SMs is another number.
 l1      ``l1tex__t_bytes.sum``; or the cycles in which loads are written back, 128 B each.  TMA
@@ -9,12 +10,12 @@ l1      ``l1tex__t_bytes.sum``; or the cycles in which loads are written back, 1
 shared  wavefronts of 128 B, transported; the useful bytes of the instructions are another number.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from roofline.counters.clock import seconds
 from roofline.counters.reading import Counters, Reading, first, known
 from roofline.device import DRAM, L1, L2, SHARED, Resource
-from roofline.work import Access, Entry, Exactness
+from roofline.work import WAYS, Access, Entry, Exactness
 
 SECTOR, LINE, XBAR = 32.0, 128.0, 32.0
 DIRTY = "writes that stayed in the last-level cache when the kernel ended are not in dram bytes"
@@ -80,20 +81,64 @@ _CHANGES = ("write", "red", "atom", "atom_dot_alu", "atom_dot_cas")
 
 
 def traffic(counters: Counters) -> list[Entry]:
-    """What the counters saw, innermost last; a boundary nobody counted has no entry."""
+    """What the counters saw, innermost last; a boundary nobody counted has no entry.
+
+    Where one way alone was counted, that way alone has one.
+    """
     entries = []
     for boundary in (DRAM, L2, L1, SHARED):
-        entries += directed(counters, boundary) or _whole(counters, boundary)
+        entries += (
+            directed(counters, boundary)
+            or _whole(counters, boundary)
+            or _one_way(counters, boundary)
+        )
     return entries
 
 
 def directed(counters: Counters, boundary: Resource) -> list[Entry]:
-    """Reads and writes apart, where both were counted."""
-    for reads, writes in DIRECTED.get(boundary, ()):
-        read, written = first(counters, reads, "B"), first(counters, writes, "B")
+    """Reads and writes apart, where both were counted, or one of them and their sum."""
+    for ways in _ways(counters, boundary):
+        read, written = ways
         if read is not None and written is not None:
             return [_entry(boundary, read, "read"), _entry(boundary, written, "write")]
-    return _from_sm(counters) if boundary == L2 else []
+    return _from_sm(counters) if boundary == L2 else _rest(counters, boundary)
+
+
+def _ways(
+    counters: Counters, boundary: Resource
+) -> Iterator[tuple[Reading | None, Reading | None]]:
+    """Reads and writes by one pair of names after the other."""
+    for reads, writes in DIRECTED.get(boundary, ()):
+        yield _way(counters, reads), _way(counters, writes)
+
+
+def _way(counters: Counters, chain: _Chain) -> Reading | None:
+    rates = tuple((f"{name}.per_second", factor, label) for name, factor, label in chain)
+    return first(counters, chain, "B") or _timed(counters, rates)
+
+
+def _rest(counters: Counters, boundary: Resource) -> list[Entry]:
+    """One way as it was counted, and the other as what is left of the sum."""
+    whole = first(counters, UNDIRECTED[boundary], "B")
+    if whole is None:
+        return []
+    for ways in _ways(counters, boundary):
+        for at, known_way in enumerate(ways):
+            if known_way is not None and known_way.value <= whole.value:
+                rest = Reading(
+                    whole.value - known_way.value, "B", f"{whole.source} - {known_way.source}"
+                )
+                both = [_entry(boundary, known_way, WAYS[at]), _entry(boundary, rest, WAYS[1 - at])]
+                return both if at == 0 else both[::-1]
+    return []
+
+
+def _one_way(counters: Counters, boundary: Resource) -> list[Entry]:
+    for ways in _ways(counters, boundary):
+        for at, reading in enumerate(ways):
+            if reading is not None:
+                return [_entry(boundary, reading, WAYS[at])]
+    return []
 
 
 def requested(counters: Counters) -> Reading | None:

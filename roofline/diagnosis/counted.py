@@ -51,7 +51,8 @@ def _both(item: Item) -> tuple[Ledger, Ledger] | None:
     needed, seen = work.algorithmic, work.achieved
     if needed is None or seen is None or item.placed_at != DRAM:
         return None
-    return (needed, seen) if DRAM in needed.demand() and DRAM in seen.demand() else None
+    known = DRAM in needed.demand() and seen.crossed(DRAM) is not None
+    return (needed, seen) if known else None
 
 
 def _by_reason(

@@ -67,9 +67,11 @@ def _by_counters(item: Item, program: Program) -> _Held | None:
     seen, recorder = item.placement.work.achieved, program.recorder
     if seen is None or recorder is None or recorder.cache is CacheState.FLUSHED:
         return None
-    demand = seen.demand()
-    asked, crossed = (demand.get(at, 0) / item.calls for at in (L2, DRAM))
-    if not asked or DRAM not in demand or crossed > CROSSED * asked:
+    both = [seen.crossed(at) for at in (L2, DRAM)]
+    if None in both or not both[0]:
+        return None
+    asked, crossed = ((amount or 0) / item.calls for amount in both)
+    if crossed > CROSSED * asked:
         return None
     if program.roof.innermost(round(asked)) == DRAM:
         return None

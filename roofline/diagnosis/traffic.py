@@ -67,7 +67,7 @@ def reread_s(item: Item) -> float | None:
     bound = next((b for b in item.placement.bounds if b.demanded == DRAM), None)
     if needed is None or seen is None or bound is None:
         return None
-    least, moved = needed.demand().get(DRAM), seen.demand().get(DRAM)
+    least, moved = needed.demand().get(DRAM), seen.crossed(DRAM)
     if not least or moved is None or moved < EXCESS * least:
         return None
     others_s = max((b.least_s for b in item.placement.bounds if b is not bound), default=0.0)

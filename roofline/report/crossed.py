@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from roofline.device import BOUNDARIES, DRAM, HIERARCHY, Resource
 from roofline.program import Item, Program
 from roofline.units import show, show_share
-from roofline.work import Ledger
+from roofline.work import WAYS, Ledger
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +35,8 @@ def of_program(program: Program) -> Document:
     seen = program.achieved.ledger
     crossed = seen.demand()
     needed = _compulsory(program)
-    excess = crossed[DRAM] / needed if DRAM in crossed and needed else None
+    both = seen.crossed(DRAM)
+    excess = both / needed if both is not None and needed else None
     return {
         "achieved": {r.name: _amounts(seen, r, 1) for r in crossed},
         "excess": {DRAM.name: excess},
@@ -58,11 +59,13 @@ def _compulsory(program: Program) -> float | None:
 
 
 def _amounts(ledger: Ledger | None, boundary: Resource, steps: int) -> Document:
-    """Both ways and their sum, with its bounds; one way is null where only the sum was counted."""
+    """Both ways and their sum, with its bounds; null is what was not counted."""
     lines = [] if ledger is None else [e for e in ledger.entries if e.resource == boundary]
     if not lines:
         return dict(_UNKNOWN)
     apart = all(e.access is not None for e in lines)
+    known = ledger is not None and ledger.crossed(boundary) is not None
+    ways = {e.access for e in lines}
     amounts = {
         "read": sum(e.amount for e in lines if e.access == "read") if apart else None,
         "write": sum(e.amount for e in lines if e.access == "write") if apart else None,
@@ -70,6 +73,9 @@ def _amounts(ledger: Ledger | None, boundary: Resource, steps: int) -> Document:
         "low": sum(e.amount if e.low is None else e.low for e in lines),
         "high": sum(e.amount if e.high is None else e.high for e in lines),
     }
+    if not known:  # one way alone: the sum is at least that, and nobody knows what at most
+        amounts |= {"total": None, "high": None}
+        amounts |= {way: None for way in WAYS if way not in ways}
     return {
         **{name: _per(amount, steps) for name, amount in amounts.items()},
         "source": ", ".join(dict.fromkeys(e.why for e in lines)),

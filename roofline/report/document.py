@@ -167,7 +167,7 @@ def _excess(work: Work, resource: Resource) -> float | None:
     done = work.executed if resource.is_pipe else work.achieved
     if done is None or work.algorithmic is None:
         return None
-    counted = done.demand().get(resource)
+    counted = done.demand().get(resource) if resource.is_pipe else done.crossed(resource)
     least = work.algorithmic.demand().get(resource)
     return counted / least if counted is not None and least else None
 

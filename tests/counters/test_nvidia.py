@@ -198,6 +198,16 @@ BYTES = [
         640,
         "x duration",
     ),
+    (
+        DRAM,
+        {
+            "dram__bytes_read.sum.per_second": 6.0e9,
+            "dram__bytes_write.sum.per_second": 0.4e9,
+            "gpu__time_duration.sum": 1e-7,
+        },
+        640,
+        "dram__bytes_read.sum.per_second x duration",
+    ),
     (L2, {"lts__t_bytes.sum": 640.0}, 640, "requested: lts__t_bytes.sum"),
     (L2, {"lts__t_sectors.sum": 20.0}, 640, "requested: lts__t_sectors.sum x 32"),
     (L2, {"lts__lts2xbar_cycles_active.sum": 20.0}, 640, "delivered"),
@@ -228,6 +238,34 @@ def test_every_way_to_bytes(boundary, held, amount, source):
 
     assert ledger.demand() == {boundary: amount}
     assert source in ledger.entries[0].why
+
+
+ONE_WAY = [
+    ({"dram__bytes_read.sum": 600.0}, "read", 600, "write"),
+    ({"dram__bytes_op_write.sum": 40.0}, "write", 40, "read"),
+    ({"dram__sectors_read.sum": 10.0}, "read", 320, "write"),
+    ({"FETCH_SIZE": 2.0}, "read", 2048, "write"),  # KiB
+    ({"WRITE_SIZE": 1.0}, "write", 1024, "read"),
+]
+
+
+@pytest.mark.parametrize(("held", "way", "amount", "missing"), ONE_WAY)
+def test_one_way_alone_is_kept_and_is_no_total(held, way, amount, missing):
+    ledger = counters.achieved(held)
+
+    assert ledger.traffic(DRAM, way) == amount
+    assert ledger.crossed(DRAM) is None
+    assert ledger.read_share(DRAM) is None
+    assert f"dram {missing}s: not collected" in ledger.unaccounted
+
+
+def test_one_way_and_the_sum_give_the_other():
+    """640 B in all, 600 B of them read: 40 B were written."""
+    ledger = counters.achieved({"dram__bytes.sum": 640.0, "dram__bytes_read.sum": 600.0})
+
+    assert [ledger.traffic(DRAM, way) for way in ("read", "write")] == [600, 40]
+    assert ledger.crossed(DRAM) == 640
+    assert ledger.unaccounted == ()
 
 
 def test_all_ways_together_are_one_value():

@@ -67,7 +67,7 @@ def _useful_s(item: Item, used: Mapping[str, float | None], program: Program) ->
     What the L1 asks for in vain the L2 may hold: no more is useless on DRAM than what is not asked.
     """
     achieved = item.placement.work.achieved
-    if achieved is None:
+    if achieved is None or achieved.crossed(DRAM) is None:
         return None
     share = {"read": used["loads"] or SECTOR, "write": used["stores"] or SECTOR}
     useful: dict[str, float] = {}

@@ -4,7 +4,9 @@ import gzip
 import random
 import resource
 import time
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 
 from roofline.errors import RooflineError
 from roofline.importers import load
+from roofline.importers.kineto import read
+from roofline.importers.kineto.stretches import ROWS, Stretches
 from roofline.report.document import of_run
 from tests.importers.kineto.traces import Trace, matmul
 
@@ -78,16 +82,16 @@ def bent(data: bytes, seed: int) -> bytes:
     return bytes(out)
 
 
-def survives(path: Path, data: bytes) -> None:
-    """One file: a run whose document can be made, or one sentence."""
+def survives(path: Path, data: bytes, rows: int = ROWS) -> None:
+    """One file, in stretches of so many rows: a run whose document can be made, or one sentence."""
     path.write_bytes(data)
     began = time.process_time()
-    try:
-        of_run(load([path]))
-    except RooflineError as error:
-        said = str(error)
-    else:
-        said = ""
+    said = ""
+    with patch.object(read, "Stretches", partial(Stretches, rows=rows)):
+        try:
+            of_run(load([path]))
+        except RooflineError as error:
+            said = str(error)
     assert "\n" not in said
     assert time.process_time() - began < SLOWEST_S
 
@@ -104,9 +108,13 @@ def fuzz(examples: int):
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
-    @given(sample=st.sampled_from(SAMPLES), seed=st.integers(0, 2**32 - 1))
-    def property_(tmp_path, sample, seed):
-        survives(tmp_path / "bent.json", bent(sample, seed))
+    @given(
+        sample=st.sampled_from(SAMPLES),
+        seed=st.integers(0, 2**32 - 1),
+        rows=st.sampled_from([ROWS, 10]),
+    )
+    def property_(tmp_path, sample, seed, rows):
+        survives(tmp_path / "bent.json", bent(sample, seed), rows)
 
     return property_
 
