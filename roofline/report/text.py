@@ -222,9 +222,9 @@ def _findings(findings: Sequence[Document], limit: int) -> Iterable["RenderableT
         yield Padding(Text(f"next: {finding['next_step']}{_worth(finding)}"), (0, 0, 0, 6))
         yield Padding(Text(f"wrong if: {finding['wrong_if']}", style="dim"), (0, 0, 0, 6))
     if len(findings) > limit:
-        yield Text(
-            f"\n{number_of(len(findings) - limit, 'more finding')}: --findings {len(findings)}"
-        )
+        what = "more finding" if limit else "finding"
+        left = number_of(len(findings) - limit, what)
+        yield Text(f"\n{left}: --findings {len(findings)}")
 
 
 def _worth(finding: Document) -> str:
