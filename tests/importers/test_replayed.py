@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from roofline import counters, runfile
+from roofline.cli import main
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers import load
@@ -236,3 +237,16 @@ def test_a_database_of_nsight_systems_is_a_timeline_too(tmp_path):
     assert (rows[replay["parent"]]["kind"], replay["duration_ns"]) == ("kernel", 12_000)
     assert replay["counters"]["dram__bytes_read.sum"] == 4096
     assert run.gaps[-1].name == "other"
+
+
+def test_one_command_makes_the_run_and_another_shows_it_again(tmp_path, capsys):
+    files = [str(TRACES / "ln_hand.json.gz"), str(PAGES / "ln_hand.raw.csv.gz")]
+    out = str(tmp_path / "both.roof")
+    assert main(["import", *files, "--ncu-cache", "flush", "--ncu-clock", "none", "-o", out]) == 0
+    imported = capsys.readouterr()
+    assert main(["show", out]) == 0
+    shown = capsys.readouterr()
+
+    assert "counters of one call by Nsight Compute: caches flushed, clocks free" in imported.out
+    assert shown.out == imported.out
+    assert "columns of metrics" in imported.err  # what was said of the page is said too
