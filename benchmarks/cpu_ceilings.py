@@ -35,7 +35,7 @@ GOAL = 0.95
 MIB = 1 << 20
 SIZES = 512, 1024
 SAMPLES = 5
-ARRAYS = {"read": 1, "copy": 2, "triad": 3}
+MOVED = {"read": 1, "copy": 2, "triad": 3, "update": 2, "write": 1}  # arrays, each way
 STREAM = """
 double read(double *restrict a, double *restrict b, double *restrict c, long n) {
   double sum = 0;
@@ -48,6 +48,14 @@ double copy(double *restrict a, double *restrict b, double *restrict c, long n) 
 }
 double triad(double *restrict a, double *restrict b, double *restrict c, long n) {
   for (long i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
+  return a[0];
+}
+double update(double *restrict a, double *restrict b, double *restrict c, long n) {
+  for (long i = 0; i < n; i++) a[i] = 3.0 - a[i];
+  return a[0];
+}
+double write(double *restrict a, double *restrict b, double *restrict c, long n) {
+  for (long i = 0; i < n; i++) a[i] = n;
   return a[0];
 }
 """
@@ -69,7 +77,7 @@ def stream() -> ctypes.CDLL:
         flags = ["-O3", "-march=native", "-shared", "-fPIC"]
         subprocess.run(["gcc", *flags, str(source), "-o", str(library)], check=True)
         loaded = ctypes.CDLL(str(library))
-    for access in ARRAYS:
+    for access in MOVED:
         getattr(loaded, access).argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_long]
         getattr(loaded, access).restype = ctypes.c_double
     return loaded
@@ -112,9 +120,9 @@ def their_memory(crew: Crew, cpus: tuple[int, ...], size: int) -> Turn:
             for _ in range(passes):
                 function(a, b, c, each // 8)
 
-        return Load(run, ARRAYS[access] * each * len(cpus), 2e-3, keeps=blocks)
+        return Load(run, MOVED[access] * each * len(cpus), 2e-3, keeps=blocks)
 
-    loads = {f"dram {access}": load(access) for access in ARRAYS}
+    loads = {f"dram {access}": load(access) for access in MOVED}
     return lambda: middle(crew, loads)
 
 
