@@ -25,7 +25,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from roofline.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from roofline import ops

@@ -18,7 +18,6 @@ from torch.optim.optimizer import (
 )
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-import roofline
 from roofline.capture.book import Book
 from roofline.capture.calibrate import around_backward, calibrate
 from roofline.capture.columns import BACKWARD, OTHER, Columns
@@ -36,6 +35,7 @@ from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
 from roofline.runfile import Gap, Recorder, Run, Signature
+from roofline.version import __version__
 
 _HOST_TIMER = "wall clock around each operator below autograd"
 _DEVICE_TIMER = "device kernels by CUPTI, joined to the operator that launched them"
@@ -266,7 +266,7 @@ class Recording:
         cost, on_device = calibrate(), bool(self._kernels.kernels)
         broken = (f"the rule of {op} failed: {why}" for op, why in self._book.broken.items())
         return Recorder(
-            tool=f"roofline {roofline.__version__}",
+            tool=f"roofline {__version__}",
             program=self._program,
             recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
             versions={"torch": str(torch.__version__), "python": platform.python_version()},

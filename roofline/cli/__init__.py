@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from roofline import __version__
 from roofline.cli.group import Named
 from roofline.cli.pipe import for_whoever_reads
 from roofline.errors import RooflineError
+from roofline.version import __version__
 
 # name -> (module in roofline.cli, one line of help).  The order is the order in --help.
 COMMANDS: Mapping[str, tuple[str, str]] = {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from roofline.cli import COMMANDS
 from roofline.importers import FORMATS
+from roofline.version import __version__
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,3 +64,8 @@ def test_the_architecture_page_has_the_rows_that_are_checked() -> None:
 def names(row: str) -> list[str]:
     """The names of a row; brackets mark what is not here yet, in both."""
     return row.replace(" ", "").split("|")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert settings["project"]["version"] == __version__

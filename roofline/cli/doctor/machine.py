@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from roofline import __version__
 from roofline.errors import RooflineError
+from roofline.version import __version__
 
 # extra -> (packages to import, what it is for)
 EXTRAS = {
