@@ -9,6 +9,7 @@ from roofline.bench.cpu import ceilings, host
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.record import Absent
 from roofline.device import DRAM, Ceiling, Device, Variant
+from roofline.devices import kept
 from roofline.provenance import Basis
 from tests.roofs import STATED
 
@@ -84,3 +85,13 @@ def test_a_placement_never_takes_a_nodes_rate_for_the_machines():
     assert toy.roof(Basis.STATED, threads=2).ceiling(DRAM).rate == 12e9
     assert toy.roof(Basis.STATED).ceiling(DRAM).rate == 40e9
     assert str(both[2].variant) == "read, 2 threads, NUMA node 0"
+
+
+def test_a_nodes_ceiling_is_kept_and_read_back(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))
+    one = Ceiling(
+        resource=DRAM, rate=22e9, provenance=STATED,
+        variant=Variant(access="update", threads=2, node=1),
+    )  # fmt: skip
+    device = Device(id="cpu-toy-4c", name="toy", kind="cpu", ceilings=(one,))
+    assert kept.read(kept.keep(device)) == device
