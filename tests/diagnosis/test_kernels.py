@@ -166,7 +166,24 @@ def test_the_limiter_is_named():
 
 def test_on_its_roof_nothing_else_limits_it():
     """500 MB in 0.55 ms: 91 % of 1 TB/s."""
-    assert found({"launch__waves_per_multiprocessor": 1.04}, us=550.0) == {}
+    assert set(found({"launch__waves_per_multiprocessor": 1.04}, us=550.0)) == {"RF414"}
+
+
+def test_memory_is_full_and_the_pipes_have_little_to_do():
+    """500 MB in 0.55 ms are 909 GB/s; in 0.65 ms 769 GB/s, 77 %; with a busy pipe it is not alone."""
+    fma = "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed"
+    full = found({fma: 5.0}, us=550.0)["RF414"]
+
+    assert "kernel fills device memory, 91% of its roof, and keeps no pipe busy" in full.claim
+    assert full.evidence == (
+        "500 MB a launch over dram, 909 GB/s of 1.00 TB/s (stated)",
+            " (stated, )", " (stated, )"
+        ),
+        "fma pipe at 5 % of its peak",
+    )
+    assert full.saves_s == 0.0
+    assert "RF414" not in found({fma: 5.0}, us=650.0)
+    assert "RF414" not in found({fma: 65.0}, us=550.0)
 
 
 def test_a_request_that_carries_little_is_named_with_what_is_possible():

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from roofline.diagnosis.kernels.evidence import readings_of
+from roofline.diagnosis.kernels.full import fills_memory
 from roofline.diagnosis.kernels.launch_facts import brief, reader
 from roofline.diagnosis.kernels.memory import (
     bank_conflicts,
@@ -32,11 +33,12 @@ WORTH = 0.02  # share of device time below which a kernel is not worth a line
 RULES = (
     uncoalesced, few_blocks, tail, low_occupancy, spills, bank_conflicts, square_tile, wrong_pipe,
     special_functions, busy_part, narrow_requests, empty_tiles, no_fma, partitions,
+    fills_memory,
 )  # fmt: skip
 
 
 def from_counters(program: Program) -> Iterator[Finding]:
-    """RF202, RF401 to RF413: kernels that take a visible share of the time, one finding a cause."""
+    """RF202, RF401 to RF414: kernels that take a visible share of the time, one finding a cause."""
     causes: dict[str, list[Finding]] = {}
     for finding in _each(program):
         causes.setdefault(finding.code, []).append(finding)
