@@ -45,6 +45,8 @@ class Tensor:
     stored: int | None = None  # elements it holds
     places: int | None = None  # that its indices name: an element, a block or a row each
     index_nbytes: int | None = None  # B of indices
+    # The numbers in it, of tensors that say where packed sequences begin; None is not known.
+    values: tuple[int, ...] | None = None
 
     @property
     def numel(self) -> int:

@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from roofline.accounting.account import Account
 from roofline.accounting.counting import Counting
+from roofline.capture import layouts
 from roofline.capture.columns import FORWARD, OTHER
 from roofline.capture.imports import WhenImported
 from roofline.errors import BadInput, RooflineError
@@ -142,8 +143,8 @@ def _faked(
     memory: dict[int, Any] = {}
 
     def fake(tensor: Any) -> Any:
-        if isinstance(tensor, FakeTensor):
-            return tensor
+        if isinstance(tensor, FakeTensor) or layouts.numbers(tensor) is not None:
+            return tensor  # a short row of integers may say how long sequences are
         if id(tensor) not in memory:
             with mode:
                 memory[id(tensor)] = torch.empty_strided(

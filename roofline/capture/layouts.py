@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 
 from roofline.call import Layout
 
@@ -12,6 +13,7 @@ LAYOUTS: dict[Any, Layout] = {
     torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "csc",
     torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc",
 }  # fmt: skip
+_FEW = 4096  # numbers that are read from one tensor at most
 _BY_ROW = frozenset({torch.sparse_csr, torch.sparse_bsr})
 
 
@@ -37,6 +39,17 @@ def held(tensor: Any) -> Held | None:
         return Held(layout, values, values.numel(), tensor._nnz(), nbytes)
     except (RuntimeError, NotImplementedError):
         return None
+
+
+def numbers(tensor: Any) -> tuple[int, ...] | None:
+    """What stands in a short row of integers that the host has; None of any other tensor."""
+    held = tensor.constant if type(tensor) is FakeTensor else tensor
+    if held is None or held.device.type != "cpu" or held.dim() != 1 or held.numel() > _FEW:
+        return None
+    if held.dtype not in (torch.int32, torch.int64):
+        return None
+    with unset_fake_temporarily():
+        return tuple(held.tolist())
 
 
 def any_sparse(made: Sequence[Any]) -> bool:

@@ -9,6 +9,8 @@ from roofline.capture import precision
 
 # A view by behaviour whose schema does not say so.
 _UNMARKED_VIEWS = frozenset({"aten::_unsafe_view"})
+_BEGINS = frozenset({"cum_seq_q", "cum_seq_k", "cu_seqlens_q", "cu_seqlens_k", "cu_seq_q",
+                     "cu_seq_k"})  # fmt: skip
 _MARKS = ("prim::", "profiler::")
 
 
@@ -26,6 +28,7 @@ class Operator:
     split: bool  # only a composition of other operators here: record those instead
     ignored: bool  # asks for a property or marks a moment; no work
     products: precision.Library | None  # whose settings say how it multiplies
+    begins: frozenset[str]  # parameters that say where packed sequences begin: data that count
     opaque: bool = False  # takes functions, not only tensors and numbers: known by name only
 
 
@@ -55,6 +58,7 @@ def describe(func: Any) -> Operator:
         split=not ignored and has(func.name(), "CompositeImplicitAutograd") and not own_kernel,
         ignored=ignored,
         products=precision.library(schema.name),
+        begins=frozenset(a.name for a in schema.arguments if a.name in _BEGINS),
     )
 
 
@@ -70,5 +74,6 @@ def _higher_order(func: Any) -> Operator:
         split=False,
         ignored=False,
         products=None,
+        begins=frozenset(),
         opaque=True,
     )

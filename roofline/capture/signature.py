@@ -67,6 +67,8 @@ class Key:
         if operator.products is not None:
             self._parts += precision.settings(operator.products)
         self._read(operator, args, kwargs)
+        if operator.begins:
+            self._parts += _begins(operator, args, kwargs).items()
         reads = self.reads
         if len(reads) > 1 and len(set(reads)) < len(reads):
             self._parts.append(self._sharing())
@@ -175,7 +177,14 @@ class Describer:
             self._see(tensor)
         self.devices = {t.device.type for t in inputs}
         self.devices |= {v.type for v in values if isinstance(v, torch.device)}
-        self.args = worded(operator.name, tuple(self._argument(value) for value in values))
+        begins = _begins(operator, args, kwargs)
+        found = (
+            replace(self._tensor(value), values=begins[name])
+            if name in begins
+            else self._argument(value)
+            for (name, _), value in zip(operator.parameters, values, strict=True)
+        )
+        self.args = worded(operator.name, tuple(found))
 
     def call(self, made: Sequence[Any]) -> Call:
         """The whole call, `made` being the tensors that the operator returned."""
@@ -233,6 +242,18 @@ class Describer:
         if isinstance(value, (list, tuple)):
             return tuple(self._argument(item) for item in value)  # type: ignore[misc]
         return self._size(value) if isinstance(value, torch.SymInt) else scalar(value)
+
+
+def _begins(
+    operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, tuple[int, ...]]:
+    """Where packed sequences begin, of the tensors that say so and that the host has."""
+    if not operator.begins:
+        return {}
+    given = dict(zip(operator.positions, args, strict=False)) | dict(kwargs)
+    told = {name: given[name] for name in operator.begins if given.get(name) is not None}
+    known = {name: layouts.numbers(tensor) for name, tensor in told.items()}
+    return {name: values for name, values in known.items() if values is not None}
 
 
 def multiplied(call: Call) -> Call:

@@ -53,6 +53,7 @@ from roofline.ops import (
     sparse,
     sparse_pairs,
     sparse_products,
+    varlen,
     weight_norm,
 )
 from roofline.ops import embedding as _embedding
@@ -89,6 +90,7 @@ RULES: tuple[Rule, ...] = (
     *conv_calls.RULES,
     *recurrent.RULES,
     *sdpa.RULES,
+    *varlen.RULES,
     *encoder.RULES,
     *_embedding.RULES,
     *bag.RULES,
@@ -128,6 +130,7 @@ PRODUCTS = frozenset(
         *conv_calls.RULES,
         *recurrent.RULES,
         *sdpa.RULES,
+        *varlen.RULES,
         *encoder.RULES,
         *linalg.RULES,
         *sparse_products.RULES,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments, attention_executed
@@ -179,6 +180,8 @@ def _varied(
 
     Equal lengths give the least sum of squares; as many of the greatest length as fit, the most.
     """
+    if starts[0].values is not None and starts[1].values is not None:
+        return _known(starts[0].values, starts[1].values, place.last_key, limits)
     count = starts[0].numel - 1
     queries = q.numel // max(1, heads * q.shape[-1])
     keys = k.numel // max(1, k.shape[-2 if len(k.shape) == 3 or place.heads_last else -3]
@@ -205,6 +208,22 @@ def _varied(
     return Scores(even, low, high)
 
 
+def _known(
+    of_q: tuple[int, ...],
+    of_k: tuple[int, ...],
+    last_key: bool,
+    limits: tuple[int | None, int | None],
+) -> Scores:
+    """Pairs of packed sequences whose beginnings are known."""
+    lengths = zip(pairwise(of_q), pairwise(of_k), strict=False)
+    return exactly(
+        sum(
+            band(s1 - s0, t1 - t0, t1 - t0 - s1 + s0 if last_key else 0, *limits)
+            for (s0, s1), (t0, t1) in lengths
+        )
+    )
+
+
 def _variant(place: Place, call: Call) -> Place:
     """The quantized overloads of the flash kernels have three more arguments."""
     if call.op == "aten::_scaled_dot_product_flash_attention" and len(call.args) > 7:
@@ -215,7 +234,7 @@ def _variant(place: Place, call: Call) -> Place:
 
 
 _FLASH = {"heads_last": True, "last_key": True}
-_FORWARD = {
+FORWARD = {
     "scaled_dot_product_attention": Place(causal=5, mask=3),
     "_scaled_dot_product_attention_math": Place(causal=5, mask=3),
     "_scaled_dot_product_flash_attention_for_cpu": Place(causal=4, mask=5),
@@ -246,7 +265,7 @@ RULES = (
     Rule("higher_order::flex_attention", flex),
     Rule("higher_order::flex_attention_backward", flex_backward, executed_flex_backward),
     *(Rule(f"aten::{name}", partial(forward, place), partial(executed_forward, place))
-      for name, place in _FORWARD.items()),
+      for name, place in FORWARD.items()),
     *(Rule(f"aten::{name}", partial(backward, place), partial(executed_backward, place))
       for name, place in _BACKWARD.items()),
 )  # fmt: skip

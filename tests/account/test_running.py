@@ -267,3 +267,23 @@ def test_a_branch_that_data_decide_is_named_without_data():
         x, flag = torch.ones(3), torch.ones((), dtype=torch.bool)
     counted = rl.account(lambda: torch.cond(flag, torch.exp, torch.abs, (x,)))
     assert list(counted.unaccounted) == ["higher_order::cond"]
+
+
+def test_packed_sequences_count_by_their_real_lengths():
+    """4*H*D a score, 3*3 + 5*5 of them; as many causal as S(S+1)/2; twice that backward."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    rows = torch.ones(8, 2, 16, dtype=torch.bfloat16, requires_grad=True)
+    starts = torch.tensor([0, 3, 8], dtype=torch.int32)
+
+    def work(rows, starts):
+        return varlen_attn(rows, rows, rows, starts, starts, 5, 5)
+
+    counted = rl.account(work, rows, starts, fake=True, device="cuda", backward=True)
+    assert not counted.unaccounted
+    pipes = {r.name: n for r, n in counted.algorithmic.demand().items() if r.is_pipe}
+    assert pipes["tensor-bf16"] == 3 * 4 * 2 * 16 * 34
+    assert counted.algorithmic.exactness == "exact"
+    other = torch.tensor([0, 4, 8], dtype=torch.int32)
+    again = rl.account(work, rows.detach(), other, fake=True, device="cuda")
+    assert again.flop == 4 * 2 * 16 * 32

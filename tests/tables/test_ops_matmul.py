@@ -350,7 +350,21 @@ SPARSE = [
     Row("_to_sparse_bsr", (CSR, (2, 2)), 0, 100, 96, outputs=(BSR,)),
 ]  # fmt: skip
 
+# 3 and 5 rows of 2 heads of 16, bf16: 512 B a tensor; 9 + 25 scores of 4*2*16, causal 6 + 15
+TOKENS, STARTS = bf(8, 2, 16), Tensor((3,), "int32", values=(0, 3, 8))
+GIVEN = (TOKENS, TOKENS, TOKENS, STARTS, STARTS, 5, 5)
 NESTED = [
+    Row("torch_attn::_varlen_attn", (*GIVEN, False, None, None), 128 * 34, 1536, 512),
+    Row("torch_attn::_varlen_attn", (*GIVEN, True, None, (-1, -1)), 128 * 21, 1536, 512),
+    # a window of one key back: 2 S - 1 a sequence
+    Row("torch_attn::_varlen_attn", (*GIVEN, True, None, (1, 0)), 128 * (5 + 9), 1536, 512),
+    Row("torch_attn::_varlen_attn_out", (TOKENS, *GIVEN, False, None, None), 128 * 34, 1536, 512),
+    Row("torch_attn::_varlen_attn_backward",
+        (TOKENS, *[TOKENS] * 3, TOKENS, f(2, 8), STARTS, STARTS, 5, 5, True, None, None, None),
+        2 * 128 * 21, 5 * 512, 3 * 512),
+    # lengths that nobody sees: a range
+    Row("torch_attn::_varlen_attn", (TOKENS, TOKENS, TOKENS, *[Tensor((3,), "int32")] * 2, 5, 5, False, None, None),
+        128 * 32, 1536, 512, words="a range"),
     # dA = G B^T and dB = A^T G: 2*3*5*4 each
     Row("matmul_backward", (f(3, 5), f(3, 4), f(4, 5), (True, True)), 240, 60 + 48 + 80, 48 + 80),
     Row("matmul_backward", (f(3, 5), f(3, 4), f(4, 5), (False, True)), 120, 60 + 48, 80),
