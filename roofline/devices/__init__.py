@@ -9,7 +9,7 @@ from roofline.devices.names import match
 from roofline.errors import NotFound
 from roofline.provenance import Basis
 
-__all__ = ["find", "known", "resolve"]
+__all__ = ["find", "having", "known", "resolve"]
 
 
 def find(name: str) -> Device:
@@ -40,6 +40,18 @@ def resolve(name: str, basis: Basis | None = None) -> Device:
             "`roofline measure` on that device measures and keeps it"
         )
     return _printed_or_measured(device_id)
+
+
+def having(fact: str, value: object) -> tuple[str, ...]:
+    """The ids of the datasheets in which `fact` has this value.
+
+    >>> having("sm_count", 304)
+    ('amd-mi300x', 'amd-mi325x')
+    """
+    sheets = (datasheet.load(device_id) for device_id in known())
+    return tuple(
+        sheet.id for sheet in sheets if (found := sheet.fact(fact)) and found.value == value
+    )
 
 
 def _printed_or_measured(device_id: str) -> Device:

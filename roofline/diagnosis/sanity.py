@@ -43,13 +43,26 @@ def _under_graphs_s(program: Program) -> float:
     return sum(found) / program.conditions.steps
 
 
+_UNREAD = "not accounted for: "
+
+
 def _how_to_count(items: Sequence[Item]) -> str:
     if all(item.kind == "kernel" for item in items):
         return "collect flop and bytes of these kernels (`roofline ncu`), or declare what they need"
+    if all("record_shapes" in _why(item) for item in items):
+        return "record again with shapes: torch.profiler.profile(record_shapes=True)"
     return "add an accounting rule for each (CONTRIBUTING, 'Add an operator')"
 
 
 def _unaccounted(item: Item) -> str:
     took = "not timed" if item.measured_s is None else show(item.measured_s / item.steps, "s")
-    reason = next((text for text in item.placement.unaccounted if text != item.name), "no rule")
-    return f"{item.name}: {took} a step, {number_of(item.calls / item.steps, 'call')}; {reason}"
+    calls = number_of(item.calls / item.steps, "call")
+    return f"{item.name}: {took} a step, {calls}; {_why(item)}"
+
+
+def _why(item: Item) -> str:
+    """What is missing, or why the call could not be read; else nobody wrote a rule."""
+    named = next((text for text in item.placement.unaccounted if text != item.name), None)
+    conventions = item.ledger.conventions if item.ledger else ()
+    unread = (c.removeprefix(_UNREAD) for c in conventions if c.startswith(_UNREAD))
+    return named or next(unread, "no rule")

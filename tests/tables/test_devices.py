@@ -517,6 +517,7 @@ NAMES = [
     ("b200", "nvidia-b200-sxm"), ("NVIDIA GB200", "nvidia-gb200"),
     ("NVIDIA B300 SXM6 AC", "nvidia-b300-sxm"), ("NVIDIA GB10", "nvidia-gb10"),
     ("a100-sxm4-80gb", "nvidia-a100-sxm4-80gb"), ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
+    ("NVIDIA A100-PG509-200", "nvidia-a100-sxm4-40gb"), ("NVIDIA PG509-210", "nvidia-a100-sxm4-80gb"),
     ("NVIDIA A100-SXM4-40GB", "nvidia-a100-sxm4-40gb"), ("NVIDIA A100-PCIE-40GB", "nvidia-a100-pcie-40gb"),
     ("NVIDIA A100 80GB PCIe", "nvidia-a100-pcie-80gb"),
     ("Tesla V100-SXM2-16GB", "nvidia-v100-sxm2-16gb"), ("Tesla V100-SXM2-32GB", "nvidia-v100-sxm2-32gb"),

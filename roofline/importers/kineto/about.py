@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from roofline.device import Device
-from roofline.devices import resolve
+from roofline.devices import having, resolve
 from roofline.errors import NotFound
 from roofline.importers.format import Options
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.names import one_line
 from roofline.importers.kineto.stream import Reader
+from roofline.units import show
 
 _VERSIONS = {
     "cuda_driver_version": "cuda driver", "cuda_runtime_version": "cuda runtime",
@@ -37,25 +38,38 @@ def device(
         warnings.append(
             "the trace lists a GPU and nothing that ran on one, so times are those of the host"
         )
-    name = "" if used is None else device_name(about, used)
-    if not name:
+    properties = {} if used is None else _properties(about, used)
+    name = properties.get("name")
+    if not isinstance(name, str) or not name:
         what = "processor" if used is None else "GPU"
-        warnings.append(f"the trace does not name the {what} it ran on; --device NAME does")
+        warnings.append(
+            f"the trace does not name the {what} it ran on; --device NAME does{_size(properties)}"
+        )
         return None
     try:
         return resolve(name)
     except NotFound as unknown:
-        warnings.append(f"no ceilings for the device of the trace: {unknown}")
+        warnings.append(f"no ceilings for the device of the trace: {unknown}{_size(properties)}")
         return None
 
 
-def device_name(about: Mapping[str, Any], used: int) -> str:
-    """The name of device `used` in ``deviceProperties``; "" when there is none."""
+def _properties(about: Mapping[str, Any], used: int) -> Mapping[str, Any]:
+    """What ``deviceProperties`` says of device `used`."""
     listed = about.get("deviceProperties")
     listed = [d for d in listed if isinstance(d, dict)] if isinstance(listed, list) else []
-    named = {str(d.get("id", at)): d.get("name") for at, d in enumerate(listed)}
-    found = named.get(str(used)) or (next(iter(named.values())) if len(named) == 1 else "")
-    return found if isinstance(found, str) else ""
+    by_id: dict[str, Mapping[str, Any]] = {str(d.get("id", n)): d for n, d in enumerate(listed)}
+    alone = listed[0] if len(listed) == 1 else {}
+    return by_id.get(str(used), alone)
+
+
+def _size(properties: Mapping[str, Any]) -> str:
+    """How large a device without a datasheet is, and what else is so large."""
+    count, memory = properties.get("numSms"), properties.get("totalGlobalMem")
+    if type(count) is not int or type(memory) is not int or count < 1 or memory < 1:
+        return ""
+    same = having("sm_count", count)
+    like = f", as has {' or '.join(same)}" if same else ""
+    return f"; it has {count} multiprocessors{like}, and {show(memory, 'B')} of memory"
 
 
 def versions(about: Mapping[str, Any], name: str, options: Options) -> dict[str, str]:

@@ -9,6 +9,7 @@ from roofline.device import TENSOR_FP16, VECTOR_FP32
 from roofline.errors import BadInput
 from roofline.importers import Options, load
 from roofline.program import read
+from roofline.report.document import of_run
 from tests.importers.kineto.traces import Trace, matmul
 
 MM = 2 * 64 * 32 * 16  # flop of `matmul`
@@ -328,6 +329,13 @@ def test_shapes_that_were_not_recorded(tmp_path):
     assert "shapes were not recorded (record_shapes=True records them); such as aten::mm" in said(
         run
     )
+    (unknown,) = [f for f in of_run(run)["findings"] if f["code"] == "RF002"]
+    assert unknown["evidence"][0].endswith(
+        "shapes were not recorded (record_shapes=True records them)"
+    )
+    assert unknown["next_step"] == (
+        "record again with shapes: torch.profiler.profile(record_shapes=True)"
+    )
 
 
 def test_launch_limited_addmm(tmp_path):
@@ -410,7 +418,7 @@ def test_nothing_private_comes_along(tmp_path):
     assert (kept.recorder.versions["user"], kept.recorder.versions["host"]) == ("ann", "node17")
 
 
-@pytest.mark.parametrize("name", ["NVIDIA A100-PG509-200", "AMD Radeon Graphics"])
+@pytest.mark.parametrize("name", ["NVIDIA PG506-230", "AMD Radeon Graphics"])
 def test_a_device_without_a_datasheet_is_named(tmp_path, name):
     """It keeps its times; the warning says which device it is, so that one can be chosen."""
     trace = Trace(deviceProperties=[{"id": 0, "name": name}])
@@ -420,3 +428,17 @@ def test_a_device_without_a_datasheet_is_named(tmp_path, name):
     assert run.device is None
     assert any(f"no ceilings for the device of the trace: no device {name!r}" in w
                for w in run.recorder.warnings)  # fmt: skip
+
+
+def test_a_gpu_without_a_name_is_told_by_its_size(tmp_path):
+    """ROCm of some versions writes none: 304 multiprocessors have the MI300X and the MI325X."""
+    named = {"id": 0, "name": "", "numSms": 304, "totalGlobalMem": 206141652992}
+    trace = Trace(deviceProperties=[named])
+    matmul(trace, 0)
+    run = load([trace.write(tmp_path / "nameless.json")])
+
+    assert run.device is None
+    assert run.recorder.warnings == (
+        "the trace does not name the GPU it ran on; --device NAME does; it has 304 multiprocessors, "
+        "as has amd-mi300x or amd-mi325x, and 206 GB of memory",
+    )
