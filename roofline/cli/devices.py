@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.cli import options
-from roofline.cli.ceiling_table import paces, shown
+from roofline.cli.ceiling_table import paces, shown, unstable
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Basis, Provenance
@@ -200,6 +200,8 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
     if any(c.provenance.spread for c in device.ceilings):
         out.print()
         out.print(_spreads(device))
+        for line in unstable(device.ceilings):
+            out.print(f"no one number: {line}")
     if device.facts:
         out.print()
         table = _table("fact", "value", "basis", "conf", "src", "conditions")

@@ -18,12 +18,12 @@ def _home(monkeypatch, tmp_path):
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-def keep(device_id="cpu-toy-9000", rates=(10e9, 11e9, 12e9, 13e9, 14e9, 15e9)):
+def keep(device_id="cpu-toy-9000", rates=(10e9, 11e9, 12e9, 13e9, 14e9, 15e9), unstable=""):
     where = Provenance(
         basis=Basis.MEASURED,
         source="read kernel, samples of 10 ms",
         as_of=date(2026, 1, 2),
-        spread=spread(list(rates)),
+        spread=spread(list(rates), unstable=unstable),
     )
     ceiling = Ceiling(
         resource=DRAM, rate=12.5e9, provenance=where, variant=Variant(access="read", threads=2)
@@ -102,6 +102,14 @@ def test_a_measured_device_shows_its_spread(capsys):
     assert "2 11.0 GB/s 10.5 GB/s to 11.5 GB/s too few samples" in " ".join(
         run(capsys, "cpu-toy-9000").split()
     )
+
+
+def test_samples_that_are_no_one_number_are_said_to_be(capsys):
+    keep(unstable="drifting: +9.1% from the first third to the last")
+    out = run(capsys, "cpu-toy-9000")
+    assert "no one number: dram read, 2 threads: drifting: +9.1% from the first third" in out
+    keep()
+    assert "no one number" not in run(capsys, "cpu-toy-9000")
 
 
 def test_a_device_with_both_shows_both(capsys):

@@ -34,6 +34,7 @@ class Card:
     capability: int | None  # 90 is compute capability 9.0; None where that means nothing (HIP)
     uuid: str  # "" is not told
     lanes: int = 32  # of a warp; a wavefront of AMD's data centre cards has 64
+    arch: str = ""  # as HIP calls it: "gfx942"; "" is none
 
     @property
     def nvidia(self) -> bool:
@@ -87,6 +88,7 @@ def card(index: int) -> Card:
         capability=None if hip else 10 * told.major + told.minor,
         uuid=str(getattr(told, "uuid", "")),
         lanes=int(getattr(told, "warp_size", 32)),
+        arch=str(getattr(told, "gcnArchName", "")).split(":")[0] if hip else "",
     )
 
 

@@ -83,6 +83,8 @@ class Product:
 def products(card: Card) -> tuple[Product, ...]:
     """Every product that torch may have on this card; those it refuses are told as absent."""
     fp64 = not card.nvidia or card.capability in WITH_FP64_MATRICES
+    # CDNA 3 has e4m3 without infinities and without -0; its successor and others have OCP's.
+    fp8 = "float8_e4m3fnuz" if card.arch.startswith("gfx94") else "float8_e4m3fn"
     return (
         Product(TENSOR_BF16, "bfloat16", "torch.mm", "fp32", _mm),
         Product(TENSOR_FP16, "float16", "torch.mm", "fp32", _mm),
@@ -94,9 +96,9 @@ def products(card: Card) -> tuple[Product, ...]:
         Product(TENSOR_FP64 if fp64 else VECTOR_FP64, "float64", "torch.mm", "fp64", _mm,
                 way=None if fp64 else PRODUCT, slow=True),
         Product(TENSOR_INT8, "int8", "torch._int_mm", "int32", _int_mm, layouts=("nt",)),
-        Product(TENSOR_FP8, "float8_e4m3fn", "torch._scaled_mm, fast accumulate",
+        Product(TENSOR_FP8, fp8, "torch._scaled_mm, fast accumulate",
                 "fp32, inside the matrix units", _scaled(True), layouts=("nt",)),
-        Product(TENSOR_FP8, "float8_e4m3fn", "torch._scaled_mm",
+        Product(TENSOR_FP8, fp8, "torch._scaled_mm",
                 "fp32, added up outside the matrix units now and then", _scaled(False),
                 layouts=("nt",), way="exact accumulate"),
         Product(TENSOR_FP16_SPARSE, "float16", "torch.mm, semi-structured", "fp32", _mm,
@@ -105,7 +107,7 @@ def products(card: Card) -> tuple[Product, ...]:
                 layouts=LAYOUTS[:2], sparse=True),
         Product(TENSOR_INT8_SPARSE, "int8", "torch.mm, semi-structured", "int32", _mm,
                 layouts=("nt",), sparse=True),
-        Product(TENSOR_FP8_SPARSE, "float8_e4m3fn", "torch._scaled_mm, semi-structured", "fp32",
+        Product(TENSOR_FP8_SPARSE, fp8, "torch._scaled_mm, semi-structured", "fp32",
                 _scaled(False), layouts=("nt",), sparse=True),
     )  # fmt: skip
 

@@ -1,5 +1,7 @@
 """The search of shapes and layouts, on a card that is made up."""
 
+from dataclasses import replace
+
 from roofline.bench.gpu import gemm
 from roofline.bench.gpu.card import Card
 from roofline.bench.gpu.timing import Load
@@ -41,6 +43,16 @@ def test_shapes_fill_the_card_in_whole_rounds():
     assert 8448 // 128 * (4096 // 256) == 8 * 132
     assert gemm.shapes(132, quick=True) == ((8448, 4096, 8192),)
     assert all(2.0 * m * n * k < 0.6e12 for m, n, k in gemm.shapes(132, slow=True))
+
+
+def test_fp8_is_the_one_that_the_card_multiplies():
+    """gfx942 (MI300) has the variant without infinities; gfx950 and Hopper have OCP's."""
+
+    def fp8(**card):
+        return {p.dtype for p in gemm.products(replace(H200, **card)) if "fp8" in p.resource.name}
+
+    assert fp8() == fp8(capability=None, arch="gfx950") == {"float8_e4m3fn"}
+    assert fp8(capability=None, arch="gfx942") == {"float8_e4m3fnuz"}
 
 
 def test_layouts_are_named():
