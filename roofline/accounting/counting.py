@@ -14,11 +14,10 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
 
 from roofline import ops
-from roofline.accounting import flexible
 from roofline.accounting.account import Line
 from roofline.accounting.launches import Launches
 from roofline.call import Call
-from roofline.capture import bodies, nested
+from roofline.capture import bodies, flexible, nested
 from roofline.capture.book import NOTHING, Book
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import (
 )
 
 from roofline import ops
-from roofline.capture import bodies, nested
+from roofline.capture import bodies, flexible, nested
 from roofline.capture.book import NOTHING, Book
 from roofline.capture.columns import (
     BACKWARD,
@@ -207,6 +207,9 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         values = [*args, *kwargs.values(), *made]
         if any(tensor.device.type in _NOTHING_RUNS for tensor in tensors(values)):
             return None
+        flex = flexible.call(operator.name, args, None, wait=False) if operator.opaque else None
+        if flex is not None:
+            return self._book.number(flex)
         name = opaque_name(operator, values)
         if operator.is_view or ops.free_of_work(operator.name):
             return self._book.counted(name, NOTHING)

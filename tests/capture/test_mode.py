@@ -403,3 +403,24 @@ def test_tensors_of_every_element_type_can_be_followed():
     relu = next(s for s in run.signatures if s.name == "aten::relu")
     assert relu.call.tensors[0].dtype == "quint8"
     assert [e.amount for e in relu.ledger.entries if e.access == "read"] == [16]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_flexible_attention_is_recorded_as_it_is_accounted_for():
+    """4*H*D a pair of the causal blocks that are kept; one block of 128, all of it in part."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    import roofline as rl
+
+    q = torch.ones(1, 2, 128, 16)
+    blocks = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 128, 128, device="cpu")
+
+    def work():
+        return flex_attention(q, q, q, block_mask=blocks)
+
+    run = record(work)
+    (seen,) = [s for s in run.signatures if s.name == "higher_order::flex_attention"]
+    (counted,) = [s for s in rl.account(work).account.signatures if s.name == seen.name]
+    assert seen.call == counted.call
+    line = next(e for e in seen.ledger.entries if e.resource.is_pipe)
+    assert line.high == 4 * 2 * 16 * 128 * 128

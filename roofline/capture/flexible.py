@@ -19,14 +19,19 @@ _MASK = {"higher_order::flex_attention": 4, "higher_order::flex_attention_backwa
 _PARTIAL, _FULL, _Q_BLOCK, _KV_BLOCK, _FUNCTION = 2, 4, -3, -2, -1  # within a block mask
 
 
-def call(name: str, args: Sequence[Any], device: Literal["cpu", "cuda"] | None) -> Call | None:
-    """The call with Q, K, V and the bounds of kept (query, key) pairs; None for other operators."""
+def call(
+    name: str, args: Sequence[Any], device: Literal["cpu", "cuda"] | None, wait: bool = True
+) -> Call | None:
+    """The call with Q, K, V and the bounds of kept (query, key) pairs; None for other operators.
+
+    Without `wait` blocks on another device are not read: that would wait for it.
+    """
     if name not in _MASK or len(args) <= _MASK[name]:
         return None
     q, k, v = args[:3]
     return Call(
         op=name,
-        args=(*(_tensor(t) for t in (q, k, v)), _pairs(args[_MASK[name]], q, k)),
+        args=(*(_tensor(t) for t in (q, k, v)), _pairs(args[_MASK[name]], q, k, wait)),
         device=device or ("cuda" if q.device.type == "cuda" else "cpu"),
     )
 
@@ -35,7 +40,7 @@ def _tensor(tensor: Any) -> Tensor:
     return Tensor(tuple(tensor.shape), dtype(tensor.dtype), tuple(tensor.stride()))
 
 
-def _pairs(mask: Sequence[Any], q: Any, k: Any) -> Argument:
+def _pairs(mask: Sequence[Any], q: Any, k: Any, wait: bool) -> Argument:
     """Least and most pairs of all batches and heads; None where the blocks have no data."""
     every = q.shape[0] * q.shape[1] * q.shape[-2] * k.shape[-2]
     if getattr(mask[_FUNCTION], "__name__", "") == "noop_mask":
@@ -43,6 +48,8 @@ def _pairs(mask: Sequence[Any], q: Any, k: Any) -> Argument:
     partial, full = mask[_PARTIAL], mask[_FULL]
     known = [t for t in (partial, full) if isinstance(t, torch.Tensor)]
     if not known or any(isinstance(t, FakeTensor) or t.device.type == "meta" for t in known):
+        return None
+    if not wait and any(t.device.type != "cpu" for t in known):
         return None
     # Lists of fewer batches or heads than Q has hold for each of them.
     times = q.shape[0] * q.shape[1] // (partial.shape[0] * partial.shape[1])
