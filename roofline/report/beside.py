@@ -4,9 +4,10 @@ Amounts and times of a replay are those of one call, in the state that it names.
 against each other and never against the times of the running program.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from roofline.counters import Reading
 from roofline.device import DRAM, HIERARCHY
 from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.diagnosis.timeline import timeline
@@ -69,7 +70,19 @@ def of_item(item: Item, program: Program) -> Document | None:
         "roof_fraction": replay.roof_fraction,
         "refused": replay.refused or None,
         "kernels": [_kernel(kernel, replay) for kernel in replay.kernels],
+        "facts": readings(replay.main.facts),
     }
+
+
+def readings(known: Mapping[str, Reading]) -> Document:
+    """Facts with their units and the counters they come from."""
+    return {
+        name: {
+            "value": reading.value, "unit": reading.unit, "source": reading.source,
+            "mark": reading.mark,
+        }
+        for name, reading in known.items()
+    }  # fmt: skip
 
 
 def _kernel(kernel: ReplayedKernel, replay: Replay) -> Document:

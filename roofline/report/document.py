@@ -14,6 +14,7 @@ from roofline.counters import busiest
 from roofline.device import BOUNDARIES, DRAM, PIPES, Ceiling, Resource
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
+from roofline.importers.kernels import readable
 from roofline.placement import Bound, Placement
 from roofline.program import Item, Program, flop, hfu, mbu, mfu, read
 from roofline.program.item import total
@@ -94,6 +95,7 @@ def _item(item: Item, program: Program) -> Document:
         "ledger": _lines(item.placement.counted, n) if len(item.signatures) == 1 else None,
         "executed_ledger": _ran(item, n) if len(item.signatures) == 1 else None,
         "facts": _facts(program, item),
+        "main_kernel": _main_kernel(program, item),
         "busiest": _busiest(program, item),
         "replay": beside.of_item(item, program),
     }
@@ -284,15 +286,19 @@ def _ran(item: Item, n: int) -> list[Document]:
 
 
 def _facts(program: Program, item: Item) -> Document:
-    """What counters say beside flop and bytes, of one launch of a kernel."""
-    known = program.facts.get(item.signatures[0], {}) if len(item.signatures) == 1 else {}
-    return {
-        name: {
-            "value": reading.value, "unit": reading.unit, "source": reading.source,
-            "mark": reading.mark,
-        }
-        for name, reading in known.items()
-    }  # fmt: skip
+    """What counters say beside flop and bytes, of one launch: of a kernel, else of a call's main
+    kernel.
+    """
+    if len(item.signatures) != 1:
+        return {}
+    own, main = program.facts.get(item.signatures[0]), program.main_kernels.get(item.signatures[0])
+    return beside.readings(own or (main.facts if main else {}))
+
+
+def _main_kernel(program: Program, item: Item) -> Document | None:
+    """The kernel that most of a call's device time goes into; null where it started none."""
+    main = program.main_kernels.get(item.signatures[0]) if len(item.signatures) == 1 else None
+    return None if main is None else {"name": readable(main.name), "share": main.share}
 
 
 def _busiest(program: Program, item: Item) -> Document | None:

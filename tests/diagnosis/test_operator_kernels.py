@@ -9,6 +9,7 @@ from roofline.diagnosis import diagnose
 from roofline.importers import load
 from roofline.measurement import CacheState, ClockState
 from roofline.program import read
+from roofline.report.document import of_run
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.importers.kineto.traces import Trace
 from tests.roofs import STATED
@@ -177,6 +178,18 @@ def test_eight_tiles_on_132_sms(tmp_path):
     # 8 x 8 warps of 132 x 64
     assert "64 warps, 1% of those that the chip can hold" in finding.evidence
     assert f"by its kernel {SMALL[:57]}" in " ".join(finding.evidence)
+
+
+def test_the_operator_carries_the_launch(tmp_path):
+    (item,) = of_run(small_product(tmp_path, (4, 2)))["items"]
+    facts = {name: fact["value"] for name, fact in item["facts"].items()}
+
+    assert item["main_kernel"] == {"name": SMALL, "share": 1.0}
+    assert facts == {
+        "grid_size": 8.0, "block_size": 256.0, "registers_per_thread": 122.0,
+        "shared_per_block": 81920.0, "blocks_per_sm": pytest.approx(8 / 132),
+        "occupancy_estimated": 2.0,
+    }  # fmt: skip
 
 
 def test_its_launches_bind_it_as_well(tmp_path):

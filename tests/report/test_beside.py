@@ -76,6 +76,20 @@ def test_kernels_of_one_call_are_listed():
     assert replay["missing"] == []
 
 
+def test_an_operator_carries_how_its_main_kernel_was_launched():
+    """96 blocks of 384 threads, from the trace; what the replay counted stands in the replay."""
+    found = item(document("decode_1", page=False), "aten::addmm", "6144 bf16")
+    both = item(document("decode_1"), "aten::addmm", "6144 bf16")
+
+    assert found["facts"]["grid_size"]["value"] == 96
+    assert found["facts"]["block_size"]["value"] == 384
+    assert found["main_kernel"] == {
+        "name": "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_bias_TNT", "share": 1.0,
+    }  # fmt: skip
+    assert "occupancy_achieved" not in both["facts"]
+    assert both["replay"]["facts"]["occupancy_achieved"]["unit"] == "%"
+
+
 def test_what_the_page_does_not_reach_has_none():
     """The page holds the first 100 of 308 launches: the optimizer is not among them."""
     assert item(document("train_eager"), "aten::addcdiv_")["replay"] is None
