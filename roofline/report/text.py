@@ -130,7 +130,7 @@ def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "Render
         described = True
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    longest = max(len("operator" if described else by), *(len(name) for name in names))
+    longest = max(len(word) for word in ("operator" if described else by, *names))
     name_width = min(26 if described else width, longest, width - FIXED)
     shapes_width = width - FIXED - name_width - 2 if described else 0
     table.add_column(

@@ -117,3 +117,11 @@ def test_the_terminal_shows_them_apart():
     )
     assert "host-bound: 93% of a step" in text
     assert "counters of one call" not in printed(document("decode_1", page=False))
+
+
+def test_no_lines_at_all_can_be_asked_for():
+    console = Console(file=StringIO(), width=110)
+    print_document(document("decode_1"), console, rows=0, findings=0)
+
+    assert "coverage:" in console.file.getvalue()
+    assert "counters of one call" not in console.file.getvalue()
