@@ -12,7 +12,7 @@ from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 
 from roofline.bench.gpu import memory, vector  # noqa: E402
-from roofline.bench.gpu.kernels import loops, streams  # noqa: E402
+from roofline.bench.gpu.kernels import loops, rows, streams  # noqa: E402
 
 MI300 = GPUTarget("hip", "gfx942", 64)
 TYPES = {
@@ -62,6 +62,13 @@ def test_register_loops(loop):
     code = compiled(loops.registers, signature, shape, num_warps=warps, enable_fp_fusion=loop.fused)
     if loop.resource.name in ("vector-fp32", "vector-fp64"):  # fused only where that is asked for
         assert ("fma" in code) == loop.fused
+
+
+@pytest.mark.parametrize("dtype", ["*fp32", "*bf16"])
+def test_rows(dtype):
+    signature = {"x": dtype, "y": dtype, "n": "i32"}
+    assert "global_store" in compiled(rows.scaled, signature, {"BLOCK": 1024}, num_warps=8)
+    assert "global_store" in compiled(rows.doubled, signature, {"BLOCK": 1024}, num_warps=4)
 
 
 def test_dial_and_nothing():
