@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from roofline import replaying, runfile
+from roofline import importers, replaying, runfile
 from roofline.devices import kept
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.moved import moved
@@ -95,6 +95,22 @@ def test_attention_backward_has_all_three_of_its_kernels():
     assert replay["missing"] == []
     # causal by formula, whole tiles executed; 5 products of the scores' size where 4 are needed
     assert replay["excess"]["tensor-bf16"] == pytest.approx(1.40, abs=0.01)
+
+
+def test_all_that_is_asked_for_says_why_the_products_by_a_row_are_slow():
+    """2 B a thread: 2 sectors a request of 32 threads, where 16 B a thread would be 16."""
+    run = importers.load([HERE / "norm_by_hand.levels.csv.gz"])
+    run = replace(
+        run, device=MEASURED, recorder=replace(run.recorder, cache="flushed", clock="free")
+    )
+    (finding,) = (f for f in diagnose(read(run)) if f.code == "RF409")
+
+    assert {row["counters"]["profiler__replayer_passes"] for row in run.rows()} == {24.0}
+    assert finding.claim.startswith(
+        "elementwise_kernel asks memory for little at a time and reaches 34% of its dram roof"
+    )
+    assert finding.evidence[0].startswith("1.7 sectors of 32 B a load, 2.0 a store; 16")
+    assert finding.evidence[1].startswith("91 % of the warps")
 
 
 def test_tensor_cores_that_are_fed_are_not_short_of_warps():
