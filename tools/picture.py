@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tools.browser import CURE, executable
 
-WIDTH, HEIGHT = 1200, 1150  # the answer and the chart; the tables below are cut off
+WIDTH, HEIGHT = 1200, 1280  # the answer, the first findings and the chart; tables are cut off
 
 
 def main(page: Path, picture: Path) -> None:
