@@ -78,5 +78,6 @@ def command(
     if as_json or not quiet:
         print_run(run, as_json=as_json)
     if not quiet:
+        print(f"roofline: {run.recorder.timer}", file=sys.stderr)
         print(f"roofline: wrote {target.name}", file=sys.stderr)
     return profiled.exit_code

@@ -24,7 +24,10 @@ from roofline.replaying.choice import Choice, choose
 from roofline.runfile import NO_COUNTERS, Gap, Run
 from roofline.units import number_of
 
-PASSES = "profiler__replayer_passes"
+OTHERS = (
+    "the second run of the program started other kernels than the first: its launches were matched "
+    "by name and order"
+)
 STOPPED = (130, 143)  # exit codes of a program that the user stopped: it is not run again
 LINES = 5  # lines with most to win whose kernels are looked at
 # Nothing of the user's folder may be imported for what this package imports.
@@ -86,22 +89,15 @@ def _with_counters(run: Run, script: str, arguments: Sequence[str], lines: int, 
 def with_replays(run: Run, choice: Choice, profiled: Profiled, wanted: Wanted) -> Run:
     """The timeline with what was profiled beside it."""
     replayed = imported(profiled, wanted)
-    launches = [row for row in replayed.rows() if row["kind"] == "kernel"]
-    names = [base(replayed.signatures[row["signature"]].name) for row in launches]
+    names = [base(replayed.signatures[row["signature"]].name) for row in replayed.rows()]
     as_chosen = names == [launch.function for launch in choice.replayed]
     rows = [launch.row for launch in choice.replayed] if as_chosen else None
     made = joined(run, replayed, rows)
     assert made.replays is not None
-    passes = sum(round(row["counters"].get(PASSES, 1)) for row in launches)
-    cost = f"{number_of(len(names), 'launch')} in {number_of(passes, 'pass')}"
-    warnings = made.replays.warnings
-    if not as_chosen:
-        warnings += (
-            "the second run of the program started other kernels than the first: its launches "
-            "were matched by name and order",
-        )
-    recorder = replace(made.replays, timer=f"{made.replays.timer}; {cost}", warnings=warnings)
-    return replace(made, replays=recorder)
+    if as_chosen:
+        return made
+    warnings = (*made.replays.warnings, OTHERS)
+    return replace(made, replays=replace(made.replays, warnings=warnings))
 
 
 def _alone(run: Run, why: str) -> Run:

@@ -211,11 +211,11 @@ def test_without_permission_the_timeline_alone(machine, tmp_path):
 
 
 def test_against_a_file_that_is_none(machine, tmp_path, capfd):
-    """Named, it is the user's mistake, told before anything runs; found in the way, a remark."""
+    """Named, it is the user's mistake, told before anything runs; damaged and in the way, a remark."""
     _, asked = machine
     assert main(["run", "--deep", "--against", "absent.roof", "ln.py"]) == 2
     assert asked == []
-    (tmp_path / "ln.roof").write_text("no run")
+    (tmp_path / "ln.roof").write_text("PAR1, and damaged behind that")
     assert main(["run", "--deep", "--kernels", "2", "ln.py"]) == 3
     assert "nothing to hold this run against: ln.roof" in capfd.readouterr().err.replace(
         f"{tmp_path}/", ""

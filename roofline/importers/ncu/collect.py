@@ -22,6 +22,7 @@ from roofline.errors import Missing
 from roofline.importers.format import Options, source
 from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Run
+from roofline.units import number_of
 
 Cache = Literal["flush", "none"]
 CONTROL: dict[Cache, str] = {"flush": "all", "none": "none"}
@@ -29,6 +30,7 @@ INSTALL = (
     "there is no `ncu` on the PATH: Nsight Compute comes with the CUDA toolkit "
     "(its bin folder, often /usr/local/cuda/bin) and from developer.nvidia.com/nsight-compute"
 )
+_PASSES = "profiler__replayer_passes"
 _CLOCKS = "Running with unmodified GPU clocks"
 REPLAYED = (
     "caches were not flushed, and launches that needed several passes found their own data in them"
@@ -139,7 +141,16 @@ def imported(profiled: Profiled, wanted: Wanted) -> Run:
     # That clocks are left alone was asked for.
     warnings = tuple(text for text in run.recorder.warnings if _CLOCKS not in text)
     warnings += () if flushed else (REPLAYED,)
-    return replace(run, recorder=replace(run.recorder, warnings=warnings))
+    timer = f"{run.recorder.timer}; {_cost(run)}"
+    return replace(run, recorder=replace(run.recorder, timer=timer, warnings=warnings))
+
+
+def _cost(run: Run) -> str:
+    """``16 launches in 368 passes``; without the passes where the profiler does not say."""
+    launches = [row["counters"].get(_PASSES) for row in run.rows()]
+    known = [passes for passes in launches if passes is not None]
+    many = f" in {number_of(round(sum(known)), 'pass')}" if len(known) == len(launches) else ""
+    return number_of(len(launches), "launch") + many
 
 
 def _name(program: Sequence[str]) -> str:

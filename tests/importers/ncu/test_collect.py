@@ -17,8 +17,9 @@ from tests.importers.ncu.exports import RECORDED, launch, raw
 
 PAGE = raw(
     {"gpu__time_duration.sum": "ns", "dram__bytes_read.sum": "byte", "dram__bytes_write.sum": "byte",
-     "device__attribute_display_name": ""},
-    (launch(0, "gemm"), {"gpu__time_duration.sum": "12,500", "dram__bytes_read.sum": "1,048,576",
+     "device__attribute_display_name": "", "profiler__replayer_passes": "pass"},
+    (launch(0, "gemm"), {"profiler__replayer_passes": "24",
+                         "gpu__time_duration.sum": "12,500", "dram__bytes_read.sum": "1,048,576",
                          "dram__bytes_write.sum": "2,097,152", "device__attribute_display_name": "NVIDIA H200"}),
 )  # fmt: skip
 
@@ -70,6 +71,9 @@ def test_a_program_is_profiled_and_imported(profiler, tmp_path, capfd):
     assert run.device.name == "NVIDIA H200 SXM 141GB"
     (row,) = run.rows()
     assert row["duration_ns"] == 12_500
+    assert (
+        run.recorder.timer == "gpu__time_duration of one pass of each launch; 1 launch in 24 passes"
+    )
 
 
 def test_json_is_alone_on_standard_output(profiler, capfd):
