@@ -5,8 +5,11 @@ while a call runs is its count of that call.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
+from torch.utils._python_dispatch import _pop_mode_temporarily
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from roofline import ops
@@ -25,6 +28,9 @@ LAYOUT = "torch reads this operator's B,S,H,D as B,H,S,D"
 GROUPS = "torch does not divide the products of a weight's gradient by the groups"
 PARTS = "torch counts what it takes this operator apart into"
 AGAIN = "torch counts what checkpointing computes a second time; here that is executed flop"
+UNSEEN = "torch's counter cannot look at nested tensors or at operators that take functions"
+ZEROS = "torch counts the zeros of sparse operands as well"
+COMPLEX = "torch counts a complex multiply-add as 2 flop; it is 8 real ones"
 NOBODY = "nothing here accounts for it"
 UNEXPLAINED = "not explained"
 
@@ -68,6 +74,12 @@ class Beside:
     def total(self) -> int:
         """What it has counted so far."""
         return int(self.counter.get_total_flops())
+
+    @contextmanager
+    def aside(self) -> Iterator[Any]:
+        """Torch's mode out of the way: it fails on nested tensors and operators of functions."""
+        with _pop_mode_temporarily() as mode:
+            yield mode
 
     def add(self, signature: int, flop: int) -> None:
         """Attribute to a signature what was counted during one of its calls."""
@@ -127,13 +139,25 @@ def explain(signature: Signature, theirs: int) -> tuple[str, ...]:
     ledger, call = signature.ledger, signature.call
     if ledger is None or ledger.unaccounted:
         return (NOBODY,)
-    if ledger.flop == theirs or call is None:
-        return () if ledger.flop == theirs else (UNEXPLAINED,)
+    if ledger.flop == theirs:
+        return ()
+    if call is None or call.op.startswith("higher_order::"):
+        return (UNEXPLAINED,) if theirs else (UNSEEN,)
     if not theirs:
         return (_nothing(call),)
-    if "attention" in call.op:
-        return tuple(_attention(call, ledger, theirs)) or (UNEXPLAINED,)
-    return tuple(_products(call, ledger, theirs)) or (UNEXPLAINED,)
+    return tuple(_more(call, ledger, theirs)) or (UNEXPLAINED,)
+
+
+def _more(call: Call, ledger: Ledger, theirs: int) -> Iterator[str]:
+    """What torch counts and we do not, or the other way round."""
+    if any(tensor.layout != "strided" for tensor in call.tensors):
+        yield from (ZEROS,) if theirs > ledger.flop else ()
+    elif any(tensor.dtype.startswith("complex") for tensor in call.tensors):
+        yield from (COMPLEX,) if ledger.flop == 4 * theirs else ()
+    elif "attention" in call.op:
+        yield from _attention(call, ledger, theirs)
+    else:
+        yield from _products(call, ledger, theirs)
 
 
 def _nothing(call: Call) -> str:

@@ -177,11 +177,11 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
 
     def _count(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if operator.opaque and bodies.has_bodies(operator, args):
-            return bodies.run(self, operator.func, args, kwargs)
+            return self._bodies(operator, args, kwargs)
         before = 0 if self._beside is None else self._beside.total()
         signature, key = self._look_up(operator, args, kwargs)
         if signature is not None:
-            result = operator.func(*args, **kwargs)
+            result = self._run(operator, args, kwargs)
         else:
             signature, result = self._first(operator, args, kwargs)
             if key is not None and not any_sparse(tensors([result])):
@@ -190,6 +190,19 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         if self._beside is not None:
             self._beside.add(signature, self._beside.total() - before)
         return result
+
+    def _run(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run one call; without torch's counter what that cannot look at."""
+        if self._beside is None or not (operator.opaque or any_nested([*args, *kwargs.values()])):
+            return operator.func(*args, **kwargs)
+        with self._beside.aside():
+            return operator.func(*args, **kwargs)
+
+    def _bodies(self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if self._beside is None:
+            return bodies.run(operator.func, args, kwargs, self)
+        with self._beside.aside() as counter:
+            return bodies.run(operator.func, args, kwargs, counter, self)
 
     def tally(self, signature: int) -> None:
         """Count one call of `signature` where the program is now."""
@@ -216,7 +229,7 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
         if not operator.opaque:
             with suppress(Opaque, TypeError):
                 describer = Describer(operator, args, kwargs, self._storages)
-        result = operator.func(*args, **kwargs)
+        result = self._run(operator, args, kwargs)
         made = tensors([result])
         if describer is not None:
             with suppress(Opaque):

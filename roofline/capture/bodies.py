@@ -26,19 +26,23 @@ def has_bodies(operator: Operator, args: Sequence[Any]) -> bool:
     return name in _ALWAYS
 
 
-def run(mode: TorchDispatchMode, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Call `func`, its functions under `mode`."""
-    wrapped = [_under(mode, arg) if callable(arg) else arg for arg in args]
+def run(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *modes: TorchDispatchMode
+) -> Any:
+    """Call `func`, its functions under `modes`, the last of which sees operators first."""
+    wrapped = [_under(modes, arg) if callable(arg) else arg for arg in args]
     return func(*wrapped, **kwargs)
 
 
-def _under(mode: TorchDispatchMode, body: Callable[..., Any]) -> Callable[..., Any]:
+def _under(modes: Sequence[TorchDispatchMode], body: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(body)
     def inside(*args: Any, **kwargs: Any) -> Any:
-        _push_mode(mode)
+        for mode in modes:
+            _push_mode(mode)
         try:
             return body(*args, **kwargs)
         finally:
-            _pop_mode()
+            for _ in modes:
+                _pop_mode()
 
     return inside

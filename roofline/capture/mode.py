@@ -125,7 +125,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         if operator.split and not any_nested([*args, *kwargs.values()]):
             return self._parts(entered, func, args, kwargs)
         if operator.opaque and bodies.has_bodies(operator, args):
-            return bodies.run(self, func, args, kwargs)
+            return bodies.run(func, args, kwargs, self)
         return self._record(entered, operator, args, kwargs)
 
     def _record(

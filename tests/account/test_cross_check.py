@@ -155,3 +155,30 @@ def test_inference_mode_with_an_input_that_requires_grad():
             return layer(x)
 
     assert check(infer, leaf(4, 8)) == {"mm": (1_024, 1_024, ())}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_torchs_counter_cannot_look_at():
+    """It fails on nested tensors and on operators that take functions: those run without it."""
+    rows = torch.nested.nested_tensor([torch.ones(3, 8), torch.ones(5, 8)])
+    assert check(nn.Linear(8, 8), rows) == {
+        "linear (nested)": (2 * 8 * 64 + 64, 0, (against.UNSEEN,))
+    }
+    from torch._higher_order_ops.map import map as map_
+    from torch.nn.attention.flex_attention import flex_attention
+
+    # The functions inside are seen by both.
+    weight = torch.ones(4, 4)
+    found = check(lambda: map_(lambda x: x @ weight, torch.ones(3, 2, 4)))
+    assert found == {"mm": (3 * 2 * 2 * 16, 3 * 2 * 2 * 16, ())}
+    q = torch.ones(1, 1, 128, 16)
+    flex = check(lambda: flex_attention(q, q, q))["higher_order::flex_attention"]
+    assert flex == (4 * 16 * 128 * 128, 0, (against.UNSEEN,))
+
+
+def test_zeros_and_complex_numbers():
+    """E = 4 of 4 x 4: 2*4*3 for 2*4*4*3; a complex product is 8 a step for 2."""
+    sparse = torch.eye(4).to_sparse()
+    assert check(lambda: sparse @ torch.ones(4, 3)) == {"mm": (24, 96, (against.ZEROS,))}
+    z = torch.ones(2, 2, dtype=torch.complex64)
+    assert check(lambda: z @ z) == {"mm": (64, 16, (against.COMPLEX,))}
