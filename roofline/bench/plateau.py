@@ -162,8 +162,9 @@ def levels(
 
     `largest` is the largest working set of the sweep [B].  DRAM is the outermost plateau that
     comes within an octave of it, or that begins beyond twice the largest advertised cache, or ends
-    beyond four times that.  Those further in are caches, each named after the advertised size [B] nearest to where it ends, in
-    order.  What is no faster in an inner level than in the next is one plateau and both levels.
+    beyond four times that.  Those further in are caches, each named after the advertised size [B]
+    nearest to where it ends, in order.  What is no faster in an inner level than in the next is one
+    plateau and both levels.
     """
     beyond = 2 * max(advertised.values(), default=largest)
     far = [
