@@ -1,8 +1,9 @@
-"""Ends of a script that would take its recording along: SIGTERM, and `os._exit`.
+"""Ends of a script that would take its recording along: SIGTERM, SIGHUP, and `os._exit`.
 
-SIGTERM (a job's time limit, `kill`, `timeout`) ends the script where it stands, as Ctrl-C does, so
-that its recording can be saved; the exit code is what a shell shows for it.  `os._exit`, with which
-some programs end themselves, saves first.  SIGKILL and a crash in native code leave no chance.
+SIGTERM (a job's time limit, `kill`, `timeout`) and SIGHUP (the terminal is gone) end the script
+where it stands, as Ctrl-C does, so that its recording can be saved; the exit code is what a shell
+shows for it.  `os._exit`, with which some programs end themselves, saves first.  SIGKILL and a
+crash in native code leave no chance.
 """
 
 import os
@@ -16,29 +17,32 @@ from typing import Any, NoReturn, Self
 
 from roofline.errors import RooflineError
 
-TERMINATED = 128 + signal.SIGTERM
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+SHOWN = 128  # a shell shows a signal as this much more than its number
 
 
 class Ending:
     """While it is entered, `finish` is called with the exit code before the script's process ends.
 
-    From the first SIGTERM on, and while `finish` runs, further ones are ignored: `timeout` and
-    job managers send several.  A script's own handler of SIGTERM takes the place of this one.
+    From the first signal on, and while `finish` runs, further ones are ignored: `timeout` and job
+    managers send several.  A script's own handler takes the place of this one, and what is ignored
+    from the start (nohup) stays ignored.
     """
 
     def __init__(self, finish: Callable[[int], None]):
         self._save = finish
         self._process = os.getpid()
         self._exit_now: Callable[[int], NoReturn] = os._exit
-        self._handles = False
+        self._handled: list[signal.Signals] = []
         self._terminated = False
         self._finished = False
 
     def __enter__(self) -> Self:
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._terminate)
-            self._handles = True
-            os.register_at_fork(after_in_child=_dies_as_it_would(weakref.ref(self)))
+        for number in SIGNALS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, self._terminate)
+                self._handled.append(number)
+        os.register_at_fork(after_in_child=_dies_as_it_would(weakref.ref(self)))
         os._exit = self._exit
         return self
 
@@ -47,19 +51,20 @@ class Ending:
         self.let_go()
 
     def let_go(self) -> None:
-        """Leave SIGTERM to what it does by itself."""
-        if self._handles and signal.getsignal(signal.SIGTERM) == self._terminate:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        """Leave the signals to what they do by themselves."""
+        for number in self._handled:
+            if signal.getsignal(number) == self._terminate:
+                signal.signal(number, signal.SIG_DFL)
 
     def finish(self, code: int) -> None:
         """Save what was recorded; the script is over."""
         self._finished = True
         self._save(code)
 
-    def _terminate(self, _: int, __: FrameType | None) -> None:
+    def _terminate(self, number: int, _: FrameType | None) -> None:
         if not (self._terminated or self._finished):
             self._terminated = True
-            raise SystemExit(TERMINATED)
+            raise SystemExit(SHOWN + number)
 
     def _exit(self, status: Any) -> NoReturn:
         try:

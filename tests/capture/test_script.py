@@ -260,17 +260,18 @@ def test_ctrl_c_keeps_what_was_recorded(folder):
     assert folder.run("waits.roof").recorder.exit_code == 130
 
 
-def test_sigterm_keeps_what_was_recorded_also_when_it_comes_twice(folder):
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_keeps_what_was_recorded_also_when_it_comes_twice(folder, sent, code):
     """As `timeout` sends it: to the process, and to its group."""
     folder.write(
         "waits.py",
         "import time, torch\ntorch.ones(2).exp()\nprint('ready', flush=True)\n"
         "try:\n    time.sleep(60)\nfinally:\n    time.sleep(0.2)\n    print('left', flush=True)\n",
     )
-    ended = folder.signalled("waits.py", signal.SIGTERM, signal.SIGTERM)
-    assert (ended.code, ended.out, ended.err) == (143, "left\n", "")
+    ended = folder.signalled("waits.py", sent, signal.SIGTERM)
+    assert (ended.code, ended.out, ended.err) == (code, "left\n", "")
     run = folder.run("waits.roof")
-    assert run.recorder.exit_code == 143
+    assert run.recorder.exit_code == code
     assert run.events.num_rows == 2
 
 
