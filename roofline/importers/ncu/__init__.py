@@ -11,7 +11,7 @@ Unknown  what the caches held and how the clocks were governed, unless the user 
 Spec     Nsight Compute CLI, "CSV and page output"; metric names by chip, "Metrics Reference".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source
@@ -24,7 +24,7 @@ from roofline.importers.ncu.pages import Launches, wanted
 from roofline.importers.ncu.private import scrubbed
 from roofline.importers.ncu.text import Text, parse
 from roofline.measurement import CacheState, ClockState
-from roofline.runfile import Recorder, Run
+from roofline.runfile import Gap, Recorder, Run
 from roofline.units import number_of
 
 PERMISSION = "ERR_NVGPUCTRPERM"
@@ -80,7 +80,9 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     if not launches.found:
         raise BadInput(_nothing([s.name for s in sources], notes))
     mark = options.decimal or decimal_mark(launches.cells(), sources[0].name)
-    notes.warnings += _skipped(skipped, len(launches.unnamed), noise, short)
+    notes.unread += _unread(skipped, len(launches.unnamed), noise)
+    if short:
+        notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
     device = device_of(launches, options.device, mark)
     if device is None:
         notes.warnings.append("the export does not name the GPU; --device NAME does")
@@ -110,17 +112,16 @@ def _read(source: Source) -> Text:
             raise BadInput(f"{source.name} is damaged: {error}") from None
 
 
-def _skipped(columns: int, names: int, noise: int, short: int) -> list[str]:
-    found = []
+def _unread(columns: int, names: int, noise: int) -> Iterator[Gap]:
     if columns:
-        found.append(f"{number_of(columns, 'column')} of metrics not read: nothing here uses them")
+        what = f"{number_of(columns, 'column')} that nothing here uses"
+        yield Gap(name="metrics", what=what)
     if names:
-        found.append(f"{number_of(names, 'kind')} of rows of the details page not read")
+        what = f"{number_of(names, 'kind')} of rows that nothing here uses"
+        yield Gap(name="details page", what=what)
     if noise:
-        found.append(f"{number_of(noise, 'line')} not the profiler's: the program's own output")
-    if short:
-        found.append(f"{number_of(short, 'row')} cut short and left out")
-    return found
+        what = f"{number_of(noise, 'line')} of the program's own among the profiler's"
+        yield Gap(name="output", what=what)
 
 
 def _nothing(files: Sequence[str], notes: Notes) -> str:

@@ -24,6 +24,7 @@ class Notes:
 
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    unread: list[Gap] = field(default_factory=list)  # nothing here needs it: no reason to doubt
 
 
 def convert(
@@ -75,7 +76,7 @@ def convert(
         device=device,
         signatures=tuple(Signature(name=readable(kernel)) for kernel, _, _ in signatures),
         steps=(Step(start_ns=0, duration_ns=0, name="profiled launches"),),
-        gaps=tuple(_missing(notes.errors, launches)),
+        gaps=(*_missing(notes.errors, launches), *notes.unread),
         events=table(events),
     )
 
