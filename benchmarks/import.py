@@ -1,12 +1,14 @@
 """Importing a profiler trace: to the finished placement document, beside `json.load` of the file.
 
-    python benchmarks/import.py [EVENTS ...]
+    python benchmarks/import.py [--once] [EVENTS ...]
 
 Writes its own traces (1,000,000 and 8,000,000 events when nothing is said; about 290 bytes an
 event): training steps of a transformer with nested operators, launches, kernels and flow arrows.
 Every reader runs in a fresh process, in turn, round after round; CPU time and peak memory are the
-process's own.  `import` parses, joins, accounts, places and diagnoses; `json` only loads the text.
-Look at the ratios: the machine may be busy.
+process's own.  Memory is what nobody but the process can give up (RssAnon of /proc, looked at every
+10 ms); `resident` has with it the pages of its temporary files, which the system drops when it needs
+them.  `import` parses, joins, accounts, places and diagnoses; `json` only loads the text.  Look at
+the ratios: the machine may be busy.  35,000,000 events are 11 GB, once: `--once 35000000`.
 """
 
 import gzip
@@ -16,7 +18,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -160,17 +164,32 @@ def write(path: Path, count: int) -> None:
         file.write(TAIL)
 
 
-def measure(code: str, path: Path) -> tuple[float, float]:
-    """CPU seconds and peak gigabytes of one fresh interpreter."""
+def anonymous(process: int) -> int:
+    """Bytes of a running process that are in no file; 0 once it has ended."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def measure(code: str, path: Path) -> tuple[float, float, float]:
+    """CPU seconds, peak gigabytes of memory and peak gigabytes resident of a fresh interpreter."""
     process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    most = 0
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            break
+        most = max(most, anonymous(process.pid))
+        time.sleep(0.01)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{code!r} failed on {path.name}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e6
+    return usage.ru_utime + usage.ru_stime, most / 1e9, usage.ru_maxrss / 1e6
 
 
-def compare(folder: Path, count: int) -> None:
+def compare(folder: Path, count: int, rounds: int) -> None:
     """Print one table for one size."""
     plain = folder / f"{count}.json"
     write(plain, count)
@@ -180,18 +199,19 @@ def compare(folder: Path, count: int) -> None:
     runs = {"import": (READERS["import"], plain), "import, gzipped": (READERS["import"], packed)}
     if count <= JSON_UP_TO:
         runs = {"json.load": (READERS["json.load"], plain), **runs}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
-    for _ in range(ROUNDS):
+    taken: dict[str, list[tuple[float, float, float]]] = {name: [] for name in runs}
+    for _ in range(rounds):
         for name, (code, path) in runs.items():
             taken[name].append(measure(code, path))
     size = plain.stat().st_size
     print(f"{count:,} events, {size / 1e6:,.0f} MB ({packed.stat().st_size / 1e6:,.0f} MB gzipped)")
-    base = statistics.median(cpu for cpu, _ in taken.get("json.load", taken["import"]))
+    base = statistics.median(cpu for cpu, _, _ in taken.get("json.load", taken["import"]))
     for name, samples in taken.items():
-        cpu = statistics.median(cpu for cpu, _ in samples)
-        memory = max(memory for _, memory in samples)
+        cpu = statistics.median(cpu for cpu, _, _ in samples)
+        memory, resident = (max(sample[at] for sample in samples) for at in (1, 2))
         print(
-            f"  {name:<16}{cpu:7.2f} s CPU {cpu / base:6.2f} x  {memory:6.2f} GB  {size / cpu / 1e6:6.0f} MB/s"
+            f"  {name:<16}{cpu:7.2f} s CPU {cpu / base:6.2f} x  {memory:6.2f} GB "
+            f"({resident:.2f} resident)  {size / cpu / 1e6:6.0f} MB/s"
         )
     plain.unlink()
     packed.unlink()
@@ -200,9 +220,11 @@ def compare(folder: Path, count: int) -> None:
 def main() -> None:
     """Every size that was asked for."""
     print(GOALS)
+    rounds = 1 if "--once" in sys.argv else ROUNDS
+    counts = [int(text) for text in sys.argv[1:] if text != "--once"] or EVENTS
     with tempfile.TemporaryDirectory() as folder:
-        for count in [int(text) for text in sys.argv[1:]] or EVENTS:
-            compare(Path(folder), count)
+        for count in counts:
+            compare(Path(folder), count, rounds)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,13 @@ def _named() -> frozenset[str]:
         *UNDIRECTED.values(), *RATES.values(), DELIVERED, DELIVERED_RATES, USEFUL_SHARED,
         *(chain for pairs in DIRECTED.values() for pair in pairs for chain in pair),
     ]  # fmt: skip
+    rates = [
+        f"{name}.per_second"
+        for pairs in DIRECTED.values()
+        for pair in pairs
+        for chain in pair
+        for name, _, _ in chain
+    ]
     instructions = [
         metric(prefix, letter, operation) + roll
         for prefix in ("sm", "smsp")
@@ -52,6 +59,7 @@ def _named() -> frozenset[str]:
     return frozenset(
         [
             *(name for chain in chains for name, _, _ in chain),
+            *rates,
             *instructions,
             *DURATIONS,
             *(name for pair in (*CYCLES, *PAIRS) for name in pair),

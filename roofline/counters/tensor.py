@@ -5,7 +5,11 @@ Names differ by architecture.  A plain name holds its own ``_sparsity_on`` and `
 skipped zeros as work, as the sparse pipe's printed rate does.
 
 Compute capability 7.0 to 8.9 name source and accumulator; 9.0 has one ``src_fp16`` for both
-accumulators, and fp8 only as its two sparsity parts; 10.0 merges fp4, fp6 and fp8.
+accumulators, and fp8 only as its two sparsity parts; 10.0 merges fp4, fp6 and fp8; 12.0 has fp8 and
+fp4 by accumulator.
+
+The names of 9.0 stand in recordings.  Those of the others are what ``ncu --query-metrics`` lists
+for the chip; nobody here has recorded them, and where a test has them its numbers are made by hand.
 """
 
 import re

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from roofline import ops
 from roofline.device import HIERARCHY
 from roofline.program.chain import NEAR, Alike, Chain, Link, build
-from roofline.program.columns import storages
+from roofline.program.columns import storages, values
 from roofline.program.following import by_size, by_storage
 from roofline.program.placed import Placed
 from roofline.program.residency import read
@@ -78,7 +78,7 @@ def _rows(
     names = ["row", "signature", "level", "step", "phase", "module", "time_ns"]
     memory = run.events.select(["reads", "writes"])
     for batch in events.select(names).to_batches(max_chunksize=_BATCH):
-        columns = [column.to_pylist() for column in batch.columns]
+        columns = [values(column) for column in batch.columns]
         if not recorded:
             nothing = [()] * batch.num_rows
             yield from map(Row, *columns, nothing, nothing)

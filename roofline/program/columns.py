@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roofline.runfile import Run
 
@@ -36,6 +36,16 @@ def batches(events: "pa.Table", names: Sequence[str]) -> "Iterator[tuple[int, pa
     for batch in events.select(names).to_batches(max_chunksize=BATCH):
         yield at, batch
         at += batch.num_rows
+
+
+def values(column: "pa.Array") -> list[Any]:
+    """The values of a column; of one in words each word is made once."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column.to_pylist()  # type: ignore[no-any-return]
+    words = column.dictionary.to_pylist()
+    return [None if at is None else words[at] for at in column.indices.to_pylist()]
 
 
 def is_kind(events: "pa.Table", kinds: Iterable[str]) -> "pa.ChunkedArray":

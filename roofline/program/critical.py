@@ -85,7 +85,9 @@ def _by_step(run: Run, steps: Sequence[int]) -> Iterator[tuple[int, _Work]]:
         ):
             if step not in wanted:
                 continue
-            work = works.setdefault(step, _Work())
+            work = works.get(step)
+            if work is None:
+                work = works[step] = _Work()
             work.start.append(start)
             work.end.append(start + ns)
             work.signature.append(signature)
