@@ -12,6 +12,7 @@ import click
 
 from roofline.cli.group import Named
 from roofline.cli.pipe import for_whoever_reads
+from roofline.cli.say import say
 from roofline.errors import RooflineError
 from roofline.version import __version__
 
@@ -95,5 +96,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"roofline: {message}", file=sys.stderr)
+    say(message)
     return code

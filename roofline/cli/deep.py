@@ -6,6 +6,7 @@ from pathlib import Path
 
 from roofline import runfile
 from roofline.cli.output import print_run
+from roofline.cli.say import say, silent
 from roofline.errors import BadInput
 from roofline.replaying import deep
 from roofline.runfile import Run
@@ -20,7 +21,7 @@ def earlier(against: Path | None, target: Path) -> Run | None:
     try:
         return runfile.load(target)
     except BadInput as why:
-        print(f"roofline: nothing to hold this run against: {why}", file=sys.stderr)
+        say(f"nothing to hold this run against: {why}")
         return None
 
 
@@ -37,11 +38,7 @@ def run_deep(
     quiet: bool,
 ) -> int:
     """Look twice, save one run, print it and what became of it; the script's exit code."""
-
-    def say(what: str) -> None:
-        if not quiet:
-            print(f"roofline: {what}", file=sys.stderr)
-
+    tell = silent if quiet else say
     before = earlier(against, target)
     looked = deep(
         script,
@@ -50,16 +47,16 @@ def run_deep(
         steps=steps,
         lines=lines,
         output=sys.stderr if as_json else None,
-        say=say,
+        say=tell,
     )
     run = looked.run
     if run is None:
-        say(f"{script} called no PyTorch operator; nothing to save")
+        tell(f"{script} called no PyTorch operator; nothing to save")
         return looked.exit_code
     runfile.save(run, target)
     if as_json or not quiet:
         print_run(run, as_json=as_json, before=before)
     for warning in run.replays.warnings if run.replays else ():
-        say(f"Nsight Compute: {warning.removeprefix('Nsight Compute: ')}")
-    say(f"wrote {target.name}")
+        tell(f"Nsight Compute: {warning.removeprefix('Nsight Compute: ')}")
+    tell(f"wrote {target.name}")
     return looked.exit_code

@@ -7,6 +7,7 @@ import click
 
 from roofline.cli import options
 from roofline.cli.ceiling_table import paces, shown, unstable
+from roofline.cli.say import say
 from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Basis, Provenance
@@ -80,7 +81,7 @@ def _all() -> tuple[list[Device], _Measured]:
         try:
             measured += _newest(device_id)
         except RooflineError as error:  # one damaged file must not hide every other device
-            click.echo(f"roofline: warning: {error}", err=True)
+            say(f"warning: {error}")
     return [datasheet.load(device_id) for device_id in datasheet.known()], measured
 
 

@@ -11,6 +11,7 @@ import click
 from roofline import importers, runfile
 from roofline.cli import options
 from roofline.cli.output import print_run
+from roofline.cli.say import say
 from roofline.devices import kept
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
@@ -71,7 +72,7 @@ def command(
     with _bar(not quiet) as tell:
         run = importers.load(files, _options(**said), tell)
     for warning in (*run.recorder.warnings, *(run.replays.warnings if run.replays else ())):
-        print(f"roofline: {warning}", file=sys.stderr)
+        say(warning)
     if keep:
         _keep(run)
     if output is not None:
@@ -79,7 +80,7 @@ def command(
     if as_json or not quiet:
         print_run(run, by=by, rows=rows, findings=findings, as_json=as_json)
     if output is not None and not quiet:
-        print(f"roofline: wrote {output.name}", file=sys.stderr)
+        say(f"wrote {output.name}")
 
 
 @contextmanager
@@ -108,7 +109,7 @@ def _keep(run: Run) -> None:
     device = run.device
     if device is None or len(run.events) or Basis.MEASURED not in device.bases():
         raise BadInput(f"{run.recorder.program} holds no measured ceilings to keep")
-    print(f"roofline: kept {kept.keep(device)}", file=sys.stderr)
+    say(f"kept {kept.keep(device)}")
 
 
 def _options(

@@ -13,6 +13,7 @@ import click
 
 from roofline.cli import options
 from roofline.cli.ceiling_table import paces, table, unstable
+from roofline.cli.say import say
 from roofline.device import Device
 from roofline.errors import BadInput, Missing
 from roofline.report.console import console, print_whole
@@ -80,7 +81,7 @@ def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet:
     sys.stdout.flush()
     kept = ", ".join(map(str, paths))
     interrupted = "interrupted; the part measured is " * stopped
-    click.echo(f"roofline: {interrupted}kept in {kept}", err=True)
+    say(f"{interrupted}kept in {kept}")
     return _INTERRUPTED if stopped else 0
 
 

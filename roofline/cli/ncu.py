@@ -8,6 +8,7 @@ import click
 from roofline import runfile
 from roofline.cli import options
 from roofline.cli.output import print_run
+from roofline.cli.say import say
 from roofline.importers.ncu.collect import Wanted, collect, imported
 
 
@@ -74,10 +75,10 @@ def command(
     target = output or Path(f"{Path(profiled.program).stem}.ncu.roof")
     runfile.save(run, target)
     for warning in run.recorder.warnings:
-        print(f"roofline: {warning}", file=sys.stderr)
+        say(warning)
     if as_json or not quiet:
         print_run(run, as_json=as_json)
     if not quiet:
-        print(f"roofline: {run.recorder.timer}", file=sys.stderr)
-        print(f"roofline: wrote {target.name}", file=sys.stderr)
+        say(run.recorder.timer)
+        say(f"wrote {target.name}")
     return profiled.exit_code

@@ -7,6 +7,7 @@ import click
 
 from roofline import runfile
 from roofline.cli import options
+from roofline.cli.say import say
 from roofline.errors import BadInput
 from roofline.program import GROUPINGS
 from roofline.report import html
@@ -35,4 +36,4 @@ def command(run: Path, output: Path | None, by: str, as_json: bool) -> None:
         written = {"path": str(path), "bytes": path.stat().st_size, "items": len(document["items"])}
         click.echo(json.dumps({"schema": "roofline.report/1"} | written))
     else:
-        click.echo(f"roofline: wrote {path}", err=True)
+        say(f"wrote {path}")

@@ -17,6 +17,7 @@ from roofline.capture.sampling import require_driver
 from roofline.capture.script import Outcome, check, run_script
 from roofline.cli import options
 from roofline.cli.pipe import for_whoever_reads
+from roofline.cli.say import say
 from roofline.errors import BadInput, Missing
 from roofline.runfile import Run
 
@@ -160,12 +161,12 @@ def _this_cpu(quiet: bool) -> "Device | None":
     if device is not None:
         return device
     if not quiet:
-        print("roofline: this CPU was never measured; measuring it quickly", file=sys.stderr)
+        say("this CPU was never measured; measuring it quickly")
     # -P: a file of the user's that is called like a module must not be imported for it.
     command = [sys.executable, "-P", "-m", "roofline", "measure", "--quick"]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
     if code != 0:
-        print("roofline: measuring failed; times will have no roof beside them", file=sys.stderr)
+        say("measuring failed; times will have no roof beside them")
     return newest(device_id())
 
 
@@ -196,8 +197,7 @@ def _finish(
     run = outcome.run
     if run is None or not run.signatures:
         if not quiet:
-            message = f"roofline: {script} called no PyTorch operator; nothing to save"
-            print(message, file=sys.stderr)
+            say(f"{script} called no PyTorch operator; nothing to save")
         return
     runfile.save(run, target)
     if not quiet or as_json:
@@ -207,5 +207,5 @@ def _finish(
             print_run(run, as_json=as_json, before=before)
     if not quiet:
         for warning in run.recorder.warnings if as_json else ():  # the text has them on top
-            print(f"roofline: {warning}", file=sys.stderr)
-        print(f"roofline: wrote {target.name}", file=sys.stderr)
+            say(warning)
+        say(f"wrote {target.name}")
