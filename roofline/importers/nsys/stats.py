@@ -8,7 +8,7 @@ Spec     Nsight Systems User Guide, "Report scripts".
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofline.devices import resolve
@@ -19,7 +19,7 @@ from roofline.importers.format import Options, Source
 from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns, identifier, moment_ns
 from roofline.importers.lines import decoded, rows
-from roofline.runfile import Event, Recorder, Run, Signature, Step, table
+from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
 from roofline.work import unknown
 
@@ -105,7 +105,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         device=None if options.device is None else resolve(options.device),
         signatures=tuple(found.signatures),
         steps=(Step(start_ns=0, duration_ns=wall),),
-        gaps=(),
+        gaps=tuple(_unread(found)),
         events=table(replace(e, start_ns=e.start_ns - origin) for e in found.events),
     )
 
@@ -211,15 +211,17 @@ def _launched(row: Sequence[str], columns: _Columns) -> dict[str, float]:
     return found
 
 
+def _unread(found: _Found) -> Iterator[Gap]:
+    if found.skipped:
+        what = f"{number_of(len(found.skipped), 'report')} in which nothing is of kernels"
+        yield Gap(name="other reports", what=what)
+
+
 def _warnings(found: _Found) -> list[str]:
     said = []
     if found.averaged:
         said.append(
             f"launches of {number_of(found.averaged, 'kernel')} stand with their average duration"
-        )
-    if found.skipped:
-        said.append(
-            f"{number_of(len(found.skipped), 'report')} not read: nothing in them is of kernels"
         )
     if len(found.devices) > 1:
         said.append(f"{len(found.devices)} devices are in one run: their times overlap")
