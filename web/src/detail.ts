@@ -56,7 +56,10 @@ function bounds(item: Item): HTMLElement {
   const table = dataTable("Time by resource", ["resource", "amount *", "ceiling *", "least time *", "intensity *", "basis"], rows);
   table.querySelector("tbody tr")?.classList.add("binding"); // the slowest stands first
   const longest = Math.max(...times.map((time) => time ?? 0));
-  table.querySelectorAll<HTMLTableRowElement>("tbody tr").forEach((row, at) => row.cells[3]!.prepend(bar((times[at] ?? 0) / longest)));
+  table.querySelectorAll<HTMLTableRowElement>("tbody tr").forEach((row, at) => {
+    const cell = row.cells[3]!;
+    cell.replaceChildren(bar((times[at] ?? 0) / longest), el("span", { class: "share time" }, cell.textContent));
+  });
   return table;
 }
 
