@@ -10,12 +10,15 @@ from roofline.errors import BadInput
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def whole(path: Path, *, make_folder: bool = False, cannot: str = "") -> Iterator[Path]:
     """A file beside `path` to write into, which takes its place at the end of the block.
 
-    Raises BadInput, and leaves nothing behind, when the system cannot write there.
+    Raises BadInput, and leaves nothing behind, when the system cannot write there; `cannot` is how
+    the sentence begins, "cannot write PATH" by itself.
     """
     try:
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(handle)
         try:
@@ -27,7 +30,8 @@ def whole(path: Path) -> Iterator[Path]:
                 os.unlink(name)
             raise
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
+        reason = error.strerror or error
+        raise BadInput(f"{cannot or f'cannot write {path}'}: {reason}") from None
 
 
 def _umask() -> int:

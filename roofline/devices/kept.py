@@ -3,7 +3,6 @@
 import os
 import re
 import tempfile
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -12,6 +11,7 @@ import msgspec
 
 from roofline.device import RESOURCES, Device
 from roofline.errors import BadInput, RooflineError
+from roofline.whole import whole
 
 SCHEMA: Final = "roofline.device/1"
 
@@ -52,23 +52,11 @@ def keep(device: Device) -> Path:
     folder = _folder(device.id)
     text = msgspec.json.format(msgspec.json.encode(_Kept(schema=SCHEMA, device=device)), indent=1)
     path = folder / f"{datetime.now(UTC):{_STAMP}}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
-        try:
-            with open(handle, "wb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):  # the first error is the one to tell
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise BadInput(
-            f"cannot keep the ceilings of {device.id} in {folder}: {error.strerror or error}"
-        ) from None
+    cannot = f"cannot keep the ceilings of {device.id} in {folder}"
+    with whole(path, make_folder=True, cannot=cannot) as temporary, temporary.open("wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     return path
 
 
