@@ -85,7 +85,9 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
     device = device_of(launches, options.device, mark)
     if device is None:
-        notes.warnings.append("the export does not name the GPU; --device NAME does")
+        kinds = {launch.cc.replace(",", ".") for launch in launches.found if launch.cc}
+        of = f", of compute capability {kinds.pop()}" if len(kinds) == 1 else ""
+        notes.warnings.append(f"the export does not name the GPU{of}; --device NAME does")
     return convert(
         launches.found,
         mark,

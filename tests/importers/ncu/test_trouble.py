@@ -43,6 +43,15 @@ def test_saxpy_below_its_roof(tmp_path):
     assert read(imported).whole.coverage == 0.0  # flop were not counted
 
 
+def test_a_gpu_that_is_not_named_is_told_by_its_capability(tmp_path):
+    page = details(*metrics(0, "saxpy", SAXPY, cc="12.0"))
+
+    assert (
+        "the export does not name the GPU, of compute capability 12.0; --device NAME does"
+        in run(tmp_path, page).recorder.warnings
+    )
+
+
 NOISE = 'epoch 1, loss 0.25\n==PROF== Profiling "saxpy" - 0: 0%....100% - 3 passes\n'
 
 
