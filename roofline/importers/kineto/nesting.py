@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from roofline.importers.kineto import names
 from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns
+from roofline.importers.kineto.repeated import Repeated
 from roofline.importers.kineto.rows import BACKWARD, OPTIMIZER, OTHER
 
 
@@ -60,9 +61,11 @@ class _Frame:
     module: int
     sequence: int
     key: int  # of this very span where it is counted, else NONE
+    node: int  # row of the innermost node of backward around, else NONE
+    outer: int  # row of the outermost operator within that node, at or around this span, else NONE
 
 
-_BOTTOM = _Frame(2**63, NONE, NONE, NONE, OTHER, 0, NONE, NONE)
+_BOTTOM = _Frame(2**63, NONE, NONE, NONE, OTHER, 0, NONE, NONE, NONE, NONE)
 
 
 class Walk:
@@ -80,6 +83,7 @@ class Walk:
             module=array("i", [0]) * count,
             sequence=array("q", [NONE]) * count,
         )
+        self._repeated = Repeated()
         self._modules = modules
         self._spans = columns.spans
         self._end = end
@@ -103,6 +107,7 @@ class Walk:
                 self._launch(row, stack[-1])
             else:
                 stack.append(self._open(row, kinds[row] == OP, stack[-1]))
+        self._repeated.settle(self.nested.phase)
         return self.nested
 
     def _launch(self, row: int, top: _Frame) -> None:
@@ -114,12 +119,14 @@ class Walk:
                 nested.counted[owner] = 1
         nested.owner[row], nested.phase[row], nested.module[row] = owner, top.phase, top.module
         nested.sequence[row] = top.sequence
+        self._repeated.inside(row, top.outer)
 
     def _open(self, row: int, is_operator: bool, top: _Frame) -> _Frame:
         nested, spans, key = self.nested, self._spans, self._spans.key[row]
         frame = _Frame(
-            self._end[row], row, top.owner, top.inner, top.phase, top.module, top.sequence, NONE
-        )
+            self._end[row], row, top.owner, top.inner, top.phase, top.module, top.sequence, NONE,
+            top.node, top.outer,
+        )  # fmt: skip
         meaning = self._of_call[key] if is_operator else self._of_name[key]
         if is_operator:
             frame.inner = row
@@ -133,6 +140,13 @@ class Walk:
                 frame.owner, frame.key = row, key
         if meaning.marks:
             self._mark(row, meaning, frame)
+        if meaning.backward:
+            frame.node, frame.outer = row, NONE
+        elif frame.node != NONE:
+            if frame.outer == NONE and is_operator and meaning.role != "wrapper":
+                frame.outer = row
+                self._repeated.outermost(row, frame.node, spans.link[row] != NONE)
+            self._repeated.inside(row, frame.outer)
         nested.owner[row], nested.sequence[row] = frame.owner, frame.sequence
         nested.phase[row], nested.module[row] = frame.phase, frame.module
         return frame

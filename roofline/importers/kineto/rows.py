@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 KINDS = ("op", "range", "kernel", "memcpy", "launch")
 OP, RANGE, KERNEL, MEMCPY, LAUNCH = range(len(KINDS))
-PHASES = ("forward", "backward", "optimizer", "other")
-FORWARD, BACKWARD, OPTIMIZER, OTHER = range(len(PHASES))
+PHASES = ("forward", "backward", "optimizer", "other", "recomputed")
+FORWARD, BACKWARD, OPTIMIZER, OTHER, RECOMPUTED = range(len(PHASES))
 _SHARED = 65_536  # rows of nothing that stand for as many more
 
 
