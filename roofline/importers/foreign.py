@@ -34,6 +34,7 @@ _KINDS: tuple[tuple[_Test, str], ...] = (
         "is compressed, not by gzip",
     ),
     (_starts(b"\x7fELF"), "is a program"),
+    (_starts(b"\xff\xfe", b"\xfe\xff"), "is text in UTF-16: save it as UTF-8"),
     (_starts(b"SQLite format 3\0"), "is an SQLite database without the tables of a profiler"),
     (_starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF"), "is a picture or document"),
     (_starts(b"NVR\0"), "is a report that only NVIDIA's own tools open: export it with them"),

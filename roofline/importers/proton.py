@@ -31,6 +31,7 @@ from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source, one
 from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns
+from roofline.importers.nameless import size
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import Count, Entry, Ledger, unknown
 
@@ -93,7 +94,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             now += mean
     warnings = ["launches of a node stand as launches of their average duration"]
     if options.device is None:
-        warnings.append("the profile does not name the GPU; --device NAME does")
+        warnings.append(f"the profile does not name the GPU; --device NAME does{_size(trees)}")
     return Run(
         recorder=Recorder(
             tool="Proton",
@@ -132,6 +133,20 @@ def _nodes(trees: Sequence[Any]) -> Iterator[Node]:
         inside = scopes if name == "ROOT" else (*scopes, name)
         alone = metrics if len(children) == 1 and not timed else {}
         waiting += [(child, inside, alone) for child in reversed(children)]
+
+
+def _size(trees: Sequence[Any]) -> str:
+    """What the profile says of its only device: ``{"CUDA": {"0": {"num_sms": 132, ...}}}``."""
+    listed = [
+        device
+        for tree in trees
+        if isinstance(tree, dict) and "frame" not in tree
+        for vendor in tree.values()
+        if isinstance(vendor, dict)
+        for device in vendor.values()
+        if isinstance(device, dict)
+    ]
+    return size(listed[0].get("num_sms")) if len(listed) == 1 else ""
 
 
 def _time_ns(metrics: Mapping[str, Any]) -> float | None:

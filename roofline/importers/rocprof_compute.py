@@ -35,6 +35,7 @@ from roofline.importers.format import DAMAGE, Format, Options, Source
 from roofline.importers.lines import decoded, rows
 from roofline.provenance import Spread
 from roofline.runfile import Run
+from roofline.units import number_of
 
 # column, lower case -> resource; None is a rate of no pipe here
 COLUMNS: dict[str, Resource | None] = {
@@ -74,7 +75,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     none_here = [name for name, r in COLUMNS.items() if r is None and name in columns]
     warnings = [f"no pipe here stands for {', '.join(none_here)}"] if none_here else []
     if others:
-        warnings.append(f"{others} other devices were measured too: the first is taken")
+        warnings.append(f"measured too, and left out: {number_of(others, 'other device')}")
     return run_of(
         ceilings, held, options, tool="rocprofiler-compute",
         name=f"AMD {model}" if model else "device measured by rocprofiler-compute", kind="gpu",

@@ -132,3 +132,11 @@ def test_two_files_that_begin_alike_are_two(tmp_path):
 
     with pytest.raises(BadInput, match=r"one\.csv is a program"):
         load([tmp_path / "one.csv", tmp_path / "two.csv"])
+
+
+def test_a_text_in_utf_16_says_what_to_do(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_bytes('{"traceEvents": []}'.encode("utf-16"))
+
+    with pytest.raises(BadInput, match=r"trace\.json is text in UTF-16: save it as UTF-8"):
+        load([path])

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from roofline.device import Device
-from roofline.devices import having, resolve
+from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.format import Options
 from roofline.importers.kineto.columns import Columns
+from roofline.importers.kineto.event import whole
 from roofline.importers.kineto.names import one_line
 from roofline.importers.kineto.stream import Reader
-from roofline.units import show
+from roofline.importers.nameless import size
 
 _VERSIONS = {
     "cuda_driver_version": "cuda driver", "cuda_runtime_version": "cuda runtime",
@@ -63,13 +64,7 @@ def _properties(about: Mapping[str, Any], used: int) -> Mapping[str, Any]:
 
 
 def _size(properties: Mapping[str, Any]) -> str:
-    """How large a device without a datasheet is, and what else is so large."""
-    count, memory = properties.get("numSms"), properties.get("totalGlobalMem")
-    if type(count) is not int or type(memory) is not int or count < 1 or memory < 1:
-        return ""
-    same = having("sm_count", count)
-    like = f", as has {' or '.join(same)}" if same else ""
-    return f"; it has {count} multiprocessors{like}, and {show(memory, 'B')} of memory"
+    return size(properties.get("numSms"), properties.get("totalGlobalMem"))
 
 
 def versions(about: Mapping[str, Any], name: str, options: Options) -> dict[str, str]:
@@ -85,8 +80,9 @@ def versions(about: Mapping[str, Any], name: str, options: Options) -> dict[str,
     if rank is None and (named := _RANK.search(name)):
         rank = int(named[1])  # the trace itself does not know
     for word, value in (("rank", rank), ("world size", world.get("world_size"))):
-        if type(value) is int:
-            found[word] = str(value)
+        number = whole(value)
+        if number is not None and number >= 0:
+            found[word] = str(number)
     return found
 
 

@@ -17,14 +17,14 @@ def of_file(reader: Reader, columns: Columns) -> Iterator[str]:
     if reader.truncated:
         yield f"{reader.truncated}; what stands before that was read"
     if reader.mended:
-        yield f"{number_of(reader.mended, 'event')} were not valid JSON and were mended"
+        yield f"mended, since not valid JSON: {number_of(reader.mended, 'event')}"
     if reader.lost:
-        yield f"{number_of(reader.lost, 'event')} could not be read and are left out"
+        yield f"left out, since not to be read: {number_of(reader.lost, 'event')}"
     if columns.untimed:
-        yield f"{number_of(columns.untimed, 'event')} have no usable start and are left out"
+        yield f"left out, without a usable start: {number_of(columns.untimed, 'event')}"
     if columns.negative:
         durations = number_of(columns.negative, "duration")
-        yield f"{durations} below zero or not numbers count as unknown"
+        yield f"unknown, since below zero or no number: {durations}"
 
 
 def of_times(doubt: Doubt) -> Iterator[str]:
@@ -32,12 +32,12 @@ def of_times(doubt: Doubt) -> Iterator[str]:
     if doubt.overlong:
         yield (
             f"{number_of(doubt.overlong, 'device activity')} would still run "
-            "after later ones of the same stream had ended: their durations count as unknown"
+            "after later ones of the same stream had ended: such durations count as unknown"
         )
     if doubt.zero:
         yield (
-            f"{number_of(doubt.zero, 'device activity')} are shorter than the "
-            "trace can tell (0 us): their durations count as unknown"
+            "unknown, since shorter than the trace can tell (0 us): durations of "
+            f"{number_of(doubt.zero, 'device activity')}"
         )
 
 
@@ -70,8 +70,8 @@ def of_content(
         )
     if whole.doubtful:
         yield (
-            f"{number_of(whole.doubtful, 'device activity')} bear the correlation id of launches "
-            "in several processes of the file, and nothing says whose they are: import each "
+            "launches of several processes of the file have the correlation id of "
+            f"{number_of(whole.doubtful, 'device activity')}, and nothing says whose: import each "
             "process by itself"
         )
     if whole.activities and operators and not whole.matched:

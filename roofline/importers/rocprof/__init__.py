@@ -31,7 +31,7 @@ _COUNTED = ("SQ_", "TCC_", "TCP_", "GRBM_", "FETCH", "WRITE", "Fetch", "Write")
 _HEADS = (
     (b"Kernel_Name", b"Start_Timestamp"), (b"Kernel_Name", b"Dispatch_I"),
     (b"KernelName", b"gpu-id"), (b"KernelName", b"BeginNs"), (b"Kernel_Name", b"Counter_Name"),
-    (b'"Name","Calls","TotalDurationNs"',), (b"Name,Calls,TotalDurationNs",),
+    (b"TotalDurationNs", b"Calls", b"Name"),
     (b'"Direction"', b"Start_Timestamp"), (b"Agent_Type", b"Product_Name"),
 )  # fmt: skip
 

@@ -80,7 +80,7 @@ def test_rocprofiler_compute(tmp_path):
     }
     assert (hbm.low, hbm.high) == (1388.2e9, 1389.4e9)
     assert any("mfmaf32flops" in text for text in run.recorder.warnings)
-    assert any("1 other devices" in text for text in run.recorder.warnings)
+    assert any("1 other device" in text for text in run.recorder.warnings)
     assert "secret" not in str(run)
 
 

@@ -118,9 +118,9 @@ def test_durations_below_zero_of_zero_and_a_start_of_zero(tmp_path):
         None,
         20_000,
     ]
-    assert "1 duration below zero or not numbers count as unknown" in said(run)
-    assert "1 device activity are shorter than the trace can tell" in said(run)
-    assert "1 event have no usable start and are left out" in said(run)
+    assert "unknown, since below zero or no number: 1 duration" in said(run)
+    assert "shorter than the trace can tell (0 us): durations of 1 device activity" in said(run)
+    assert "left out, without a usable start: 1 event" in said(run)
     assert run.steps[0].duration_ns == 430_001  # 0 to 410 + 20 us
 
 
@@ -205,7 +205,7 @@ def test_one_event_that_is_not_json(tmp_path, bad, mended):
     assert (
         3 if mended and "aten::mm" in bad and "\n" not in bad and "\x01" not in bad else 2
     ) * MM == flop(run)
-    assert ("1 event were not valid JSON" if mended else "1 event could not be read") in said(run)
+    assert ("not valid JSON: 1 event" if mended else "not to be read: 1 event") in said(run)
 
 
 def test_numbers_beyond_64_bits_and_letters_that_are_none(tmp_path):

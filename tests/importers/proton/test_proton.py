@@ -89,3 +89,15 @@ def test_damage_is_one_sentence(text, tmp_path):
     (tmp_path / "x").write_text(text)
     with pytest.raises(BadInput):
         load([tmp_path / "x"])
+
+
+def test_a_gpu_without_a_name_is_told_by_its_size(tmp_path):
+    """The profile's second part has the device's numbers: 304 multiprocessors, here."""
+    path = tmp_path / "profile.hatchet"
+    gemm = node("gemm", time=10.0, count=1, bytes=48)
+    path.write_text(json.dumps([node("ROOT", [gemm]), {"HIP": {"0": {"num_sms": 304}}}]))
+
+    assert load([path]).recorder.warnings[-1] == (
+        "the profile does not name the GPU; --device NAME does; it has 304 multiprocessors, as has "
+        "amd-mi300x or amd-mi325x"
+    )

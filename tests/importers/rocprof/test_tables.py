@@ -1,5 +1,7 @@
 """AMD's profilers: tables and documents written by hand in the form of their output."""
 
+import csv
+import io
 import json
 
 import pytest
@@ -224,3 +226,15 @@ def test_damage_is_one_sentence(text, tmp_path):
     """Cut off, of other shapes, empty."""
     with pytest.raises(BadInput):
         imported(tmp_path, text)
+
+
+def test_columns_in_any_order(tmp_path):
+    """Statistics with their columns the other way round are the same run."""
+    text = io.StringIO()
+    csv.writer(text).writerows(row[::-1] for row in csv.reader(STATS.splitlines()))
+    turned = tmp_path / "turned.csv"
+    turned.write_text(text.getvalue())
+    straight = tmp_path / "straight.csv"
+    straight.write_text(STATS)
+
+    assert load([turned]).rows() == load([straight]).rows()
