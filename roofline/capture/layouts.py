@@ -31,7 +31,8 @@ class Held:
 def held(tensor: Any) -> Held | None:
     """The parts of a sparse tensor; None of another layout, or where it has no data (fake)."""
     layout = LAYOUTS.get(tensor.layout)
-    if layout is None:
+    # A fake tensor says that it holds nothing, whatever the real one would.
+    if layout is None or type(tensor) is FakeTensor or tensor.device.type == "meta":
         return None
     try:
         values, indices = _parts(tensor)

@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from roofline.counters import busiest
-from roofline.device import BOUNDARIES, DRAM, PIPES, Ceiling, Resource
+from roofline.device import BOUNDARIES, DRAM, PIPES, Ceiling, Resource, Roof
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
 from roofline.importers.kernels import readable
@@ -74,7 +74,7 @@ def _item(item: Item, program: Program) -> Document:
         "phase": item.phase,
         "kind": item.kind,
         "calls": _per(item.calls, n),
-        **_placed(item, n),
+        **_placed(item, n, program.roof),
         "roof_s": _per(item.roof_s, n),
         "serial_s": _per(item.serial_s, n),
         "loose_roof_s": _per(item.placement.roof_s, n),
@@ -101,7 +101,7 @@ def _item(item: Item, program: Program) -> Document:
     }
 
 
-def _placed(item: Item, n: int) -> Document:
+def _placed(item: Item, n: int, roof: Roof) -> Document:
     placement = item.placement
     ledger, work = placement.ledger, placement.work
     demand = {} if ledger is None else ledger.demand()
@@ -118,7 +118,7 @@ def _placed(item: Item, n: int) -> Document:
         "unaccounted": list(placement.unaccounted),
         "intensity": {r.name: v for r, v in item.intensity.items()},
         "ridge_point": {r.name: v for r, v in item.ridge_point.items()},
-        "bounds": [_bound(bound, n) for bound in placement.bounds],
+        "bounds": [_bound(bound, n, roof) for bound in placement.bounds],
         "binding": binding.demanded.name if binding else None,
         "next_bound": _next(placement.bounds),
         "ambiguous_with": [r.name for r in placement.ambiguous_with],
@@ -174,8 +174,8 @@ def _excess(work: Work, resource: Resource) -> float | None:
     return counted / least if counted is not None and least else None
 
 
-def _bound(bound: Bound, n: int) -> Document:
-    ceiling = bound.ceiling
+def _bound(bound: Bound, n: int, roof: Roof) -> Document:
+    ceiling, mapped = bound.ceiling, roof.mapped.get(bound.demanded)
     return {
         "count": bound.count.value,
         "resource": bound.demanded.name,
@@ -185,6 +185,7 @@ def _bound(bound: Bound, n: int) -> Document:
         "basis": ceiling.provenance.basis.value,
         "least_s": bound.least_s / n,
         "served_by": ceiling.resource.name,
+        "served_why": mapped.why if mapped and ceiling.resource != bound.demanded else None,
         "variant": str(ceiling.variant),
     }
 

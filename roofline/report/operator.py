@@ -24,7 +24,7 @@ def words(document: Document) -> str:
         lines.append(
             f"{marker} {bound['resource']:<18}{show(bound['amount'], unit):>12} at "
             f"{show(bound['rate'], unit + '/s'):>13} = {show(bound['least_s'], 's'):>8}  "
-            f"{bound['basis']}{', ' + bound['variant'] if bound['variant'] else ''}"
+            f"{bound['basis']}{', ' + bound['variant'] if bound['variant'] else ''}{_served(bound)}"
         )
     lines += [f"  {name}: no ceiling known, not bounded" for name in item["no_ceiling"]]
     lines += _executed(item)
@@ -48,6 +48,13 @@ def _under(device: Document) -> str:
     if device["id"] is None:
         return f"under the rates {device['name']}"
     return f"on {device['name']} ({device['basis']} ceilings)"
+
+
+def _served(bound: Document) -> str:
+    """That another pipe does the work, and why."""
+    if bound["served_by"] == bound["resource"]:
+        return ""
+    return f", on {bound['served_by']}: {bound['served_why']}"
 
 
 def _executed(item: Document) -> list[str]:

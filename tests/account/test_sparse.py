@@ -113,3 +113,11 @@ def test_a_semi_structured_weight_is_on_the_sparse_pipe():
     assert pipes == {"tensor-fp16-sparse": 2 * 64 * 64 * 16}
     assert counted.account.read == 64 * 32 * 2 + 64 * 4 * 2 + 64 * 16 * 2
     assert counted.account.written == 64 * 16 * 2
+
+
+def test_a_fake_sparse_tensor_is_unknown_and_not_empty():
+    """It says that it holds nothing: what uses it is named, and no flop is counted for it."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        sparse, dense = torch.empty(8, 8).to_sparse(), torch.empty(8, 4)
+    counted = rl.account(torch.mm, sparse, dense)
+    assert any("sparse" in name for name in counted.unaccounted)

@@ -175,3 +175,14 @@ def test_tensor_cores_run_whole_tiles(capsys):
     (item,) = document(capsys, "op", "attention", "batch=4", "heads=16", "seq_q=2048", "head_dim=128",
                        "causal=true", "dtype=bf16", "backward=true", "--device", "h200")["items"]  # fmt: skip
     assert item["executed"]["tensor-bf16"] == 182_536_110_080
+
+
+def test_the_pipe_that_stands_in_is_said_with_its_reason(capsys):
+    """A V100 has no bf16: 2 * 512^3 flop at the 15.7 Tflop/s of fp32."""
+    words = ["op", "gemm", "m=512", "n=512", "k=512", "dtype=bf16", "--device", "v100-sxm2-32gb"]
+    (item,) = document(capsys, *words)["items"]
+    (bound,) = [b for b in item["bounds"] if b["resource"] == "tensor-bf16"]
+    assert (bound["served_by"], bound["rate"]) == ("vector-fp32", 15.7e12)
+    assert bound["served_why"]
+    assert main(words) == 0
+    assert f"on vector-fp32: {bound['served_why']}" in capsys.readouterr().out
