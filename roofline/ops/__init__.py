@@ -127,6 +127,7 @@ PRODUCTS = frozenset(
         *matmul.RULES,
         *contraction.RULES,
         *quantized.RULES,
+        *quantizing.PRODUCTS,
         *conv_calls.RULES,
         *recurrent.RULES,
         *sdpa.RULES,

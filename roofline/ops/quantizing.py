@@ -2,12 +2,13 @@
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments
-from roofline.ops.dtype import vector_pipe
+from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
-from roofline.ops.rule import named
+from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.ops.shapes import dtype_argument
 from roofline.work import Entry, Ledger
 
+PACKED = "a packed weight is taken as int8 without a bias"
 QUANTISE = "quantising is 5 an element: scale, round, shift, clamp 2"
 
 
@@ -69,12 +70,43 @@ def learnable_backward(call: Call) -> Ledger:
     )  # fmt: skip
 
 
+def packed_linear(call: Call) -> Ledger:
+    """quantized::linear_dynamic(X[...,K], packed W), linear(X quantised, packed W, scale, zero).
+
+    arithmetic   2*M*N*K   operations on int8
+                 7*M*K     least and greatest of X, quantising it (dynamic)
+                 2*M*N     scale and shift to fp32; 5*M*N to quantise instead (static)
+    read         X; W[N,K] as int8; write Y[...,N]
+
+    The packed weight is an object: its bias, its scales and its layout are not seen.
+    """
+    x = arguments.tensor(call, 0)
+    y = call.outputs[0] if call.outputs else None
+    if y is None or not y.shape or not x.shape:
+        raise Unaccountable(f"{call.op}: how many features come out was not recorded")
+    dynamic, k, n = "dynamic" in call.op, x.shape[-1], y.shape[-1]
+    after = 2 if dynamic else 5
+    return ledger(
+        [Entry(matmul_pipe("int8"), 2 * y.numel * k, "multiply-add, M*N*K times"),
+         Entry(vector_pipe("fp32"), 7 * x.numel * dynamic, "quantise the input"),
+         Entry(vector_pipe("fp32"), after * y.numel, f"scale and shift: {after} an output")],
+        reads=[("X", x), ("packed W", Tensor((n, k), "int8"))],
+        writes=[("Y", Tensor(y.shape, y.dtype))],
+        conventions=(PACKED,),
+    )  # fmt: skip
+
+
 def _scales(call: Call, at: int) -> Operands:
     names = ("scale", "zero point")
     return [(name, arguments.tensor(call, at + i)) for i, name in enumerate(names)]
 
 
+PRODUCTS = tuple(
+    Rule(f"quantized::linear{name}", packed_linear)
+    for name in ("", "_relu", "_dynamic", "_relu_dynamic")
+)
 RULES = (
+    *PRODUCTS,
     *named(quantize, "quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"),
     *named(dequantize, "dequantize"),
     *named(learnable, "_fake_quantize_learnable_per_tensor_affine",

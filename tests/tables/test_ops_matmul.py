@@ -354,6 +354,11 @@ SPARSE = [
 TOKENS, STARTS = bf(8, 2, 16), Tensor((3,), "int32", values=(0, 3, 8))
 GIVEN = (TOKENS, TOKENS, TOKENS, STARTS, STARTS, 5, 5)
 NESTED = [
+    # int8: 2*3*5*4; quantise 12 inputs, 7 each; 2 an output; W is 20 B
+    *(Row(f"quantized::linear{name}_dynamic", (f(3, 4), "linearpackedparamsbase", False), 120 + 84 + 30,
+          48 + 20, 60, outputs=(f(3, 5),), words="taken as int8") for name in ("", "_relu")),
+    *(Row(f"quantized::linear{name}", (Tensor((3, 4), "quint8"), "linearpackedparamsbase", 0.1, 3), 120 + 75,
+          12 + 20, 15, outputs=(Tensor((3, 5), "quint8"),)) for name in ("", "_relu")),
     Row("torch_attn::_varlen_attn", (*GIVEN, False, None, None), 128 * 34, 1536, 512),
     Row("torch_attn::_varlen_attn", (*GIVEN, True, None, (-1, -1)), 128 * 21, 1536, 512),
     # a window of one key back: 2 S - 1 a sequence
