@@ -41,7 +41,9 @@ from roofline.runfile import Run
     help="What Nsight Compute's --clock-control was (its default: base).",
 )
 @click.option(
-    "--keep-private", is_flag=True, help="Keep host names, paths, commands and environment."
+    "--keep-private",
+    is_flag=True,
+    help="Keep host names, paths, commands, environment, and texts given to operators.",
 )
 @click.option("--keep", is_flag=True, help="Keep measured ceilings that the files hold.")
 @options.as_json

@@ -24,8 +24,8 @@ _SECONDS = {
     "nsecond": 1e9, "ns": 1e9, "nsec": 1e9,
 }  # fmt: skip
 _COUNTED = (
-    "byte", "inst", "cycle", "sector", "request", "warp", "block", "thread", "register", "pass",
-    "wavefront", "cluster", "SM", "op", "ops", "flop", "FLOP", "instruction", "count",
+    "byte", "B", "inst", "cycle", "sector", "request", "warp", "block", "thread", "register",
+    "pass", "wavefront", "cluster", "SM", "op", "ops", "flop", "FLOP", "instruction", "count",
 )  # fmt: skip
 _PLAIN = re.compile(rf"(?P<prefix>[KkMGTP]?)(?P<word>{'|'.join(_COUNTED)})s?")
 _HERTZ = re.compile(r"(?P<prefix>[KkMGT]?)[Hh]z")
@@ -38,6 +38,8 @@ def scale(unit: str) -> tuple[float, float] | None:
 
     Two exact powers of ten, so that a value is rounded once.
 
+    >>> scale("MB"), scale("KB/s"), scale("Byte")
+    ((1000000.0, 1.0), (1000.0, 1.0), None)
     >>> scale("Mbyte"), scale("us"), scale("Gbyte/s"), scale("cycle/nsecond"), scale("%")
     ((1000000.0, 1.0), (1.0, 1000000.0), (1000000000.0, 1.0), (1000000000.0, 1.0), (1.0, 1.0))
     """
