@@ -47,18 +47,26 @@ class Use:
 
 
 def mfu(program: Program) -> Use | None:
-    """Of the pipe that the step's arithmetic needs longest; None without times or a ceiling."""
-    uses = [use for r in _demanded(program) if r.is_pipe and (use := _use(program, r)) is not None]
-    return max(uses, key=lambda use: use.share, default=None)
+    """Of the pipe that the step's arithmetic needs longest; None without times or a ceiling.
+
+    By formulas alone: what a counter saw run is not what was useful.  None where there is none.
+    """
+    busiest = _busiest(program)
+    return None if busiest is None else _use(program, busiest.resource, useful=True)
 
 
 def hfu(program: Program) -> Use | None:
-    """Of the same pipe, all that is known to have run on it; None where MFU is not known."""
-    useful = mfu(program)
-    if useful is None:
+    """Of the same pipe, all that is known to have run on it."""
+    busiest = _busiest(program)
+    if busiest is None:
         return None
-    amount = flop(program).executed[useful.resource]
-    return replace(useful, amount=amount, counts=(Count.EXECUTED,))
+    amount = flop(program).executed[busiest.resource]
+    return replace(busiest, amount=amount, counts=(Count.EXECUTED,))
+
+
+def _busiest(program: Program) -> Use | None:
+    uses = [use for r in _demanded(program) if r.is_pipe and (use := _use(program, r)) is not None]
+    return max(uses, key=lambda use: use.share, default=None)
 
 
 def mbu(program: Program) -> Use | None:
@@ -70,15 +78,20 @@ def _demanded(program: Program) -> list[Resource]:
     return list(dict.fromkeys(r for part in program.parts for r in part.once.demand))
 
 
-def _use(program: Program, resource: Resource) -> Use | None:
+def _use(program: Program, resource: Resource, *, useful: bool = False) -> Use | None:
+    """`useful` leaves out what is known by a counter alone; the amount is then incomplete."""
     whole = program.whole
     time_s = whole.busy_s if whole.step_s is None else whole.step_s
-    amount, reads, counts = 0, 0.0, set[Count]()
+    amount, reads, counts, complete = 0, 0.0, set[Count](), True
     for part in program.parts:
         if part.recomputed and resource.is_pipe:
             continue
         for ledger in part.once.counted:
-            if (demand := ledger.demand().get(resource)) is not None:
+            if (demand := ledger.demand().get(resource)) is None:
+                continue
+            if useful and ledger.count is not Count.ALGORITHMIC:
+                complete = False
+            else:
                 amount += demand * part.calls
                 reads += (ledger.read_share(resource) or 0.0) * demand * part.calls
                 counts.add(ledger.count)
@@ -91,7 +104,7 @@ def _use(program: Program, resource: Resource) -> Use | None:
         amount=amount / program.conditions.steps,
         time_s=time_s,
         counts=tuple(count for count in Count if count in counts),
-        complete=all(_complete(part, resource) for part in program.parts),
+        complete=complete and all(_complete(part, resource) for part in program.parts),
     )
 
 

@@ -86,7 +86,9 @@ def _use(whole: Document | None) -> str:
     return "\n".join(
         f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}"
         for name, use in known
-        if name != "hfu" or f"{use['share']:.3g}" != f"{whole['mfu']['share']:.3g}"
+        if name != "hfu"
+        or not (useful := whole["mfu"])
+        or f"{use['share']:.3g}" != f"{useful['share']:.3g}"
     )
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from roofline.device import DRAM, VECTOR_FP32, Ceiling, Roof
 from roofline.placement import place
-from roofline.program import mbu, mfu, read, single
+from roofline.program import hfu, mbu, mfu, read, single
 from roofline.provenance import spread
 from roofline.report.document import document
 from roofline.report.text import print_document
@@ -70,6 +70,42 @@ def test_counters_are_said_to_be_counters():
     assert mbu(counted()).formula.startswith("12.0 MB achieved on dram")
     assert mbu(counted()).share == pytest.approx(0.6)
     assert mfu(counted()) is None
+
+
+def test_flop_that_only_a_counter_knows_ran_and_nobody_says_they_were_useful():
+    """2 Gflop by formula in 20 ms and 1 Gflop by a counter in 20 ms, on 100 Gflop/s.
+
+    MFU at least 2 / (40 ms x 100) = 50 %, HFU 3 / 4 = 75 %; of the counter alone HFU 1 / 2.
+    """
+    fma = {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 5e8}
+
+    def kernel(step_ns, start_ns):
+        event = Event(
+            signature=0, kind="kernel", step=0, start_ns=start_ns, duration_ns=20_000_000,
+            counters=fma,
+        )  # fmt: skip
+        return event, (Step(start_ns=0, duration_ns=step_ns),)
+
+    event, steps = kernel(20_000_000, 0)
+    run = Run(
+        recorder=RECORDER, device=device(), signatures=(Signature(name="k"),), steps=steps,
+        gaps=(), events=table([event]),
+    )  # fmt: skip
+    alone = read(run)
+    assert mfu(alone) is None
+    assert "1.00 Gflop executed on vector-fp32" in hfu(alone).formula
+    assert hfu(alone).share == pytest.approx(0.5)
+    text = printed(document(alone))
+    assert "HFU 50%" in text
+    assert "MFU" not in text
+
+    event, steps = kernel(40_000_000, 20_000_000)
+    product = Event(signature=1, kind="op", step=0, start_ns=0, duration_ns=20_000_000)
+    signatures = (*run.signatures, Signature(name=MM.op, call=MM))
+    both = read(replace(run, signatures=signatures, steps=steps, events=table([product, event])))
+    assert mfu(both).formula.startswith("at least 2.00 Gflop useful")
+    assert mfu(both).share == pytest.approx(0.5)
+    assert hfu(both).share == pytest.approx(0.75)
 
 
 def test_without_a_time_there_is_none():
