@@ -52,20 +52,26 @@ def _excess(program: Program, chain: Chain) -> Finding:
     calls, where = len(chain.names), f" in {chain.module}" if chain.module else ""
     per_step = chain.count / steps
     times = f", {number_of(per_step, 'time')} a step" if per_step != 1 else ""
+    least = "at least " if chain.by_size else ""
     return Finding(
         code="RF101",
         item=_short(chain.names),
         claim=(
             f"{calls} operators{where} pass {chain.passes:.1f} times over the same "
-            f"{show(chain.widest, 'B')}; its inputs and outputs need {chain.least_passes:.1f}"
+            f"{show(chain.widest, 'B')}; its inputs and outputs need "
+            f"{least}{chain.least_passes:.1f}"
         ),
         evidence=(
             f"{_short(chain.names, 14)}{times}",
-            f"{show(chain.moved, 'B')} by formula against {show(chain.least, 'B')} that enter "
-            f"or leave: {chain.moved / chain.least:.1f} times",
+            f"{show(chain.moved, 'B')} by formula against {least}{show(chain.least, 'B')} that "
+            f"enter or leave: {'at most ' if chain.by_size else ''}"
+            f"{chain.moved / chain.least:.1f} times",
             _on_roof(chain),
             *(
-                ("data was followed by size: the recording names no memory",)
+                (
+                    "data was followed by size, the recording names no memory: equal sizes count "
+                    "as one tensor",
+                )
                 if chain.by_size
                 else ()
             ),

@@ -2,11 +2,13 @@
 
 A profiler trace names shapes but no memory.  There a tensor is taken to be the latest result of
 the same number of bytes, and one that no result fits comes from outside, the same one each time.
-That is a guess, good for runs of neighbouring operators and labelled wherever it is used.
+That is a guess, good for runs of neighbouring operators and labelled wherever it is used: what it
+says enters and leaves them is the least that can.
 
 What is given as ``out=`` is an argument that is written and not read.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from roofline.call import Tensor
@@ -32,15 +34,21 @@ def by_storage(signature: Signature, reads: Sequence[int], writes: Sequence[int]
 def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
     """Neighbouring calls in order: storages above 0 are results, below 0 they are from outside."""
     latest: dict[int, int] = {}
-    outside: dict[int, int] = {}
+    outside: dict[tuple[int, int], int] = {}
     results = 0
     for signature in signatures:
         tensors = signature.call.tensors if signature.call else ()
-        reads = [
-            (latest.get(size) or outside.setdefault(size, -len(outside) - 1), size)
-            for size in (tensor.nbytes for tensor in read_by_size(signature, tensors))
-            if size >= _FOLLOWED
-        ]
+        # A gradient is no tensor of the forward pass: of a backward, operands of one size differ.
+        apart = signature.name.endswith("_backward")
+        turns: Counter[int] = Counter()
+        reads = []
+        for size in (tensor.nbytes for tensor in read_by_size(signature, tensors)):
+            if size >= _FOLLOWED:
+                turn = turns[size] if apart else 0
+                made = latest.get(size) if not turn else None
+                new = -len(outside) - 1
+                reads.append((made or outside.setdefault((size, turn), new), size))
+                turns[size] += 1
         written = [size for size in written_by_size(signature) if size >= _FOLLOWED]
         writes = [(results + at, size) for at, size in enumerate(written, start=1)]
         results += len(writes)

@@ -181,14 +181,30 @@ def test_fusing_small_operators_saves_starts_not_bytes():
 
 
 def test_without_storages_data_is_followed_by_size():
-    """As above, but a trace names no memory: 28.012 MB moved against 8.004 MB."""
+    """As above, but a trace names no memory: 28.012 MB moved against 4.004 MB."""
     script = Script().add(MEAN, 500).add(SUB, 900).add(SQUARE, 1_300).add(MEAN, 500)
     finding = only(read(script.end_step().run()), "RF101")
 
     # X of 4 MB is read by the first mean and by the subtraction: once, from outside
     assert "4 operators pass 7.0 times over the same 4.00 MB" in finding.claim
-    assert "need 1.0" in finding.claim
-    assert "data was followed by size: the recording names no memory" in finding.evidence
+    assert "need at least 1.0" in finding.claim
+    assert finding.evidence[1] == (
+        "28.0 MB by formula against at least 4.00 MB that enter or leave: at most 7.0 times"
+    )
+    assert (
+        "data was followed by size, the recording names no memory: equal sizes count as one tensor"
+    ) in finding.evidence
+
+
+def test_a_gradient_is_no_tensor_of_the_forward_pass():
+    """12 and 8.004 MB; gradient, saved input, column and result are 12.004 that must cross."""
+    grad = call("aten::gelu_backward", X, X, "none", out=X)
+    scaled = call("aten::mul", X, ROW, out=X)
+    script = Script().add(grad, 1_300).add(scaled, 900)
+    finding = only(read(script.end_step().run()), "RF101")
+
+    assert "pass 5.0 times over the same 4.00 MB" in finding.claim
+    assert "need at least 3.0" in finding.claim
 
 
 def test_equal_chains_of_several_layers_are_one_finding():
