@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from roofline.call import Call, Tensor
+from roofline.call import DTYPE_BYTES, Call, Tensor
 from roofline.device import (
     TENSOR_BF16,
     TENSOR_FP4,
@@ -32,7 +32,11 @@ WORTH = 0.05  # share of device time in unpacking, from which it is said
 
 
 def ridge_moved(program: Program) -> Iterator[Finding]:
-    """RF206: a narrow product that its memory binds, and that the pipe of bf16 would bind."""
+    """RF206: a narrow product that its memory binds, and that the pipe of bf16 would bind in bf16.
+
+    Where all of its bytes shrank as much as its pipe grew it was bound as it is now, and gained
+    all there was to gain: only what stayed wide moves a product past the ridge.
+    """
     wide = program.roof.ceiling(TENSOR_BF16)
     if wide is None or wide.resource != TENSOR_BF16:
         return
@@ -40,15 +44,26 @@ def ridge_moved(program: Program) -> Iterator[Finding]:
         bound, pipe = item.binding, _narrow(item)
         if bound is None or pipe is None or not bound.demanded.is_boundary:
             continue
-        if pipe.amount / wide.rate > bound.least_s and visible(program, item):
-            yield _moved(item, bound, pipe, wide)
+        as_wide = _as_wide(item, bound, program)
+        before_s = pipe.amount / wide.rate
+        if before_s > as_wide / bound.ceiling.rate and visible(program, item):
+            yield _moved(item, bound, pipe, wide, as_wide)
 
 
 def _narrow(item: Item) -> Bound | None:
     return next((b for b in item.placement.bounds if b.demanded in NARROW), None)
 
 
-def _moved(item: Item, bound: Bound, pipe: Bound, wide: Ceiling) -> Finding:
+def _as_wide(item: Item, bound: Bound, program: Program) -> float:
+    """Bytes that the same product moves in bf16; those of now where its call is not known."""
+    call = program.calls.get(item.signatures[0])
+    if call is None:
+        return bound.amount
+    elements = sum(t.numel * (2 if t.dtype == "fp4x2" else 1) for t in call.tensors)
+    return DTYPE_BYTES["bf16"] * item.calls * (elements + sum(t.numel for t in call.outputs))
+
+
+def _moved(item: Item, bound: Bound, pipe: Bound, wide: Ceiling, as_wide: float) -> Finding:
     at = bound.demanded
     intensity = pipe.amount / bound.amount
     before, after = wide.rate / bound.ceiling.rate, pipe.ceiling.rate / bound.ceiling.rate
@@ -62,15 +77,20 @@ def _moved(item: Item, bound: Bound, pipe: Bound, wide: Ceiling) -> Finding:
         ),
         evidence=(
             f"ridge of bf16 {before:.0f} flop/B, of {pipe.demanded.name} {after:.0f}",
+            *(
+                (f"in bf16 it has {pipe.amount / as_wide:.0f} flop/B, and its pipe binds it",)
+                if as_wide != bound.amount
+                else ()
+            ),
             f"the pipe is {pipe.ceiling.rate / wide.rate:.1f} times as fast, the product at most "
             f"{gain:.1f} times with these bytes",
         ),
         next_step=(
-            "more flop a byte, not more flop a second: a larger batch, neighbours fused into the "
-            "product, operands and results in the narrow type as well"
+            "fewer bytes, not more flop a second: what stayed wide (its result, one operand) in "
+            "the narrow type as well, or neighbours fused into the product"
         ),
         saves_s=0.0,
-        wrong_if="with twice the rows it takes twice as long",
+        wrong_if="with a narrow result it takes as long",
     )
 
 

@@ -93,32 +93,43 @@ def test_fp16_sums_bring_nothing_where_both_are_as_fast_or_one():
     assert "RF205" not in found(Script().add(BIG, 3_000), card(bf16=50e12, acc16=100e12))
 
 
-# 2 x 800^3 flop over 3 x 800^2 B: 533 flop/B in fp8 with an fp8 result
-FP8 = Call(
-    "aten::_scaled_mm",
-    (
-        tensor(800, 800, dtype="fp8_e4m3"), tensor(800, 800, dtype="fp8_e4m3"), tensor(), tensor(),
-        None, None, "fp8_e4m3", False,
-    ),
-    (tensor(800, 800, dtype="fp8_e4m3"),),
-    "cuda",
-)  # fmt: skip
+def fp8(m, n, k, out):
+    """(m, k) x (k, n) in fp8."""
+    left, right = (tensor(*shape, dtype="fp8_e4m3") for shape in ((m, k), (k, n)))
+    one = tensor()
+    args = (left, right, one, one, None, None, out, False)
+    return Call("aten::_scaled_mm", args, (tensor(m, n, dtype=out),), "cuda")
+
+
+# 17.2 Gflop over 2 x 2.1 MB in fp8 and a result of 33.6 MB: 455 flop/B.
+WIDE_RESULT = fp8(4096, 4096, 512, "bf16")
 
 
 def test_quantising_moves_the_ridge_past_the_product():
-    """533 flop/B: ridges at 295 (bf16 of 989) and 591 (fp8 of 1979 TFLOP/s) under 3.35 TB/s."""
-    on = card(dram=3.35e12, bf16=989e12, fp8=1979e12)
-    finding = found(Script().add(FP8, 1), on)["RF206"]
+    """Ridges at 295 (bf16 of 989) and 591 (fp8 of 1979 TFLOP/s) under 3.35 TB/s.
 
-    assert "its 533 flop/B lie between the ridges of bf16 and tensor-fp8" in finding.claim
+    In bf16 it moves 4.2 MB more, 410 flop/B: 17.4 us on the pipe.  In fp8 37.7 MB take 11.3 us,
+    1.5 times as fast where the pipe doubled.
+    """
+    on = card(dram=3.35e12, bf16=989e12, fp8=1979e12)
+    finding = found(Script().add(WIDE_RESULT, 12), on)["RF206"]
+
+    assert "its 455 flop/B lie between the ridges of bf16 and tensor-fp8" in finding.claim
     assert finding.evidence[0] == "ridge of bf16 295 flop/B, of tensor-fp8 591"
-    # 533 / 295: the pipe doubled, the product gains 1.8
-    assert finding.evidence[1].endswith("the product at most 1.8 times with these bytes")
+    assert finding.evidence[1] == "in bf16 it has 410 flop/B, and its pipe binds it"
+    assert finding.evidence[2].endswith("the product at most 1.5 times with these bytes")
 
 
 def test_a_product_left_of_both_ridges_or_right_of_them_was_not_moved():
-    assert "RF206" not in found(Script().add(FP8, 1), card(dram=1e12, bf16=989e12, fp8=1979e12))
-    assert "RF206" not in found(Script().add(FP8, 1), card(dram=9e12, bf16=989e12, fp8=1979e12))
+    left, right = (card(dram=rate, bf16=989e12, fp8=1979e12) for rate in (1e12, 9e12))
+    assert "RF206" not in found(Script().add(WIDE_RESULT, 40), left)
+    assert "RF206" not in found(Script().add(WIDE_RESULT, 9), right)
+
+
+def test_a_product_narrow_throughout_gained_what_its_pipe_did():
+    """800 cubed: 533 flop/B in fp8 are 267 in bf16, left of the ridge of 295: memory bound both."""
+    on = card(dram=3.35e12, bf16=989e12, fp8=1979e12)
+    assert "RF206" not in found(Script().add(fp8(800, 800, 800, "fp8_e4m3"), 1), on)
 
 
 NARROW = call(
