@@ -81,7 +81,8 @@ def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     busy = max(fact("fma_pipe") or 0.0, fact("fp64_pipe") or 0.0)
     if not flop or fused >= FUSED * flop or busy < BUSY:
         return
-    # Each pair of them would be one instruction.
+    # Each pair of them would be one instruction: of s fused flop and 1 - s apart, (1 - s) + s / 2
+    # instructions become 1 / 2.
     yield kernel_finding(
         "RF412",
         item,
@@ -95,5 +96,5 @@ def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         ),
         "let the compiler contract a * b + c (no -fmad=false, no __fmul_rn), or write fma(a, b, c)",
         "its adds and multiplies do not belong together, or contracted it is no faster",
-        then=(1 + fused / flop) / 2,
+        then=1 / (2 - fused / flop),
     )
