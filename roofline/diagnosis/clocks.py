@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from roofline.device import L1, L2, SHARED
+from roofline.device import L1, L2, SHARED, Reach
 from roofline.devices.clock import printed_clock
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
@@ -13,6 +13,10 @@ PRINTED = (Basis.DATASHEET, Basis.DERIVED)
 APART = 0.03  # of the ceiling's clock: more than clocks wander within one measurement
 _ON_CLOCK = (L1, L2, SHARED)  # boundaries whose speed goes with the compute clock, as pipes' does
 SHOWN = 6
+BETWEEN = (
+    "the clock of a library's product was read between its samples; inside a chip may slow down "
+    "further, so its fractions at equal clocks are at most these"
+)
 
 
 def other_clock(program: Program) -> Iterator[Finding]:
@@ -43,7 +47,10 @@ def other_clock(program: Program) -> Iterator[Finding]:
             f"{there / 1e6:.0f} MHz: "
             f"{abs(here / there - 1):.0%} apart by the clock alone"
         ),
-        evidence=tuple(_line(*row) for row in found[:SHOWN]),
+        evidence=(
+            *(_line(*row) for row in found[:SHOWN]),
+            *((BETWEEN,) if any(_between(row[0]) for row in found[:SHOWN]) else ()),
+        ),
         next_step=(
             "read fractions at equal clocks; profile without locking clocks "
             "(--clock-control none), or measure the device in the state the program runs in"
@@ -64,6 +71,12 @@ def _clocks(item: Item, program: Program) -> tuple[float, float] | None:
     if not there or not (ceiling.resource.is_pipe or ceiling.resource in _ON_CLOCK):
         return None
     return reading.value, there
+
+
+def _between(item: Item) -> bool:
+    """Whether the clock of its ceiling was read beside the work and not in it."""
+    binding = item.binding
+    return binding is not None and binding.ceiling.variant.reach is Reach.LIBRARY
 
 
 def _printed(item: Item) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from roofline.device import DRAM, VECTOR_FP32, Ceiling, Device
+from roofline.device import DRAM, VECTOR_FP32, Ceiling, Device, Reach, Variant
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.provenance import Basis
@@ -16,11 +16,14 @@ ARITHMETIC = {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 4e9}
 MEMORY = {"dram__bytes_read.sum": 400e6, "dram__bytes_write.sum": 400e6}
 
 
-def findings(counters, kernel_hz, ceiling_hz=1762e6, provenance=STATED):
+def findings(counters, kernel_hz, ceiling_hz=1762e6, provenance=STATED, reach=None):
     card = Device(
         id="card", name="Card", kind="gpu",
         ceilings=tuple(
-            Ceiling(resource=r, rate=rate, provenance=provenance, clock_hz=ceiling_hz)
+            Ceiling(
+                resource=r, rate=rate, provenance=provenance, clock_hz=ceiling_hz,
+                variant=Variant(reach=reach),
+            )
             for r, rate in ((DRAM, 1e12), (VECTOR_FP32, 10e12))
         ),
     )  # fmt: skip
@@ -46,6 +49,12 @@ def test_a_kernel_at_another_clock_is_said_with_its_fraction_at_equal_clocks():
         "kernel: 1395 MHz against 1762 MHz: 80% of the roof, 101% at equal clocks",
     )
     assert (finding.item, finding.items, finding.doubt_s) == ("", (), None)  # silences no advice
+
+
+def test_a_library_s_clock_was_read_beside_its_work():
+    (finding,) = findings(ARITHMETIC, 1395e6, reach=Reach.LIBRARY)
+    assert "101% at equal clocks" in finding.evidence[0]
+    assert finding.evidence[1].endswith("its fractions at equal clocks are at most these")
 
 
 def test_a_printed_peak_is_shown_at_the_clock_of_the_kernel():
