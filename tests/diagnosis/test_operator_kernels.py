@@ -29,7 +29,7 @@ IDLE = {
     "launch__waves_per_multiprocessor": 10.0,
     "sm__warps_active.avg.pct_of_peak_sustained_active": 90.0,
     "sm__throughput.avg.pct_of_peak_sustained_elapsed": 30.0,
-    "dram__throughput.avg.pct_of_peak_sustained_elapsed": 25.0,
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed": 38.0,
     "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": 6.0,
     "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio": 3.0,
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio": 1.0,
@@ -72,7 +72,9 @@ def test_warps_enough_and_nothing_busy_names_the_wait():
 
     assert finding.item == "aten::sum"
     assert "they wait for the other warps of the block at a barrier" in finding.claim
-    assert finding.evidence[0].startswith("90 % of the warps an SM can hold; the busiest part, sm")
+    assert finding.evidence[0].startswith(
+        "90 % of the warps an SM can hold; the busiest part, dram"
+    )
     assert finding.evidence[1].startswith("60% of the waiting is barrier")
     assert "fewer __syncthreads" in finding.next_step
     # the time is the program's own: 1 ms, of which 0.4 ms are needed
