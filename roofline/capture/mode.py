@@ -276,9 +276,12 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
     def numbers(self, some: Sequence[Any]) -> list[int]:
         """The numbers of some tensors' storages."""
         try:
-            return [storage_of(tensor, self._storages) for tensor in some]
-        except Opaque:
-            return []  # one has no storage: not recorded
+            return [self._storages.number(tensor.untyped_storage()) for tensor in some]
+        except RuntimeError:  # one is sparse, or has no storage: then it is not recorded
+            try:
+                return [storage_of(tensor, self._storages) for tensor in some]
+            except Opaque:
+                return []
 
     def _thread(self) -> int:
         if threading.get_ident() == self._main:
