@@ -1,4 +1,4 @@
-"""The joins of a database: activity, launch, range, and what is distinct among them.  In DuckDB."""
+"""The joins of a database: activity, launch and range, in DuckDB."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 # What makes two activities the same signature, and what makes their launch configurations the same.
 KEY = ("what", "name", "bytes")
 CONFIGURATION = ("grid", "block", "registers", "shared")
-
-_DISTINCT = """
-CREATE TEMP TABLE {table} AS
-SELECT row_number() OVER () - 1 AS number, * FROM (SELECT DISTINCT {columns} FROM here)
-"""
 # A launch and what it started share a correlation id within a process.
 _CALLS = """
 CREATE TEMP VIEW launching AS
@@ -33,15 +28,16 @@ SELECT min(row) AS row, min_by(start, row) AS start, min_by(thread, row) AS thre
 """
 _ALL = """
 SELECT h.start, h.stop, h.stream, COALESCE(h.process, l.process) AS process,
-       k.number AS key, c.number AS configuration,
+       h.key, h.configuration,
        l.row AS launch, l.start AS launched, {path} AS path
 FROM here h
-JOIN keys k ON {keys}
-JOIN configurations c ON {configurations}
 LEFT JOIN ({launches}) l ON h.correlation = l.correlation AND {process}
 {ranges}
 """
 _RANGES = "ASOF LEFT JOIN timeline t ON l.thread = t.thread AND l.start >= t.time"
+
+
+Distinct = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +47,8 @@ class Joined:
     device: int | None
     activities: "pa.Table"  # in order of time: start, stop, stream, process, numbers of the rest
     launches: "pa.Table"  # in order of time
-    keys: Sequence[tuple[Any, ...]]  # of KEY
-    configurations: Sequence[tuple[Any, ...]]  # of CONFIGURATION
+    keys: Sequence[Distinct]  # of KEY
+    configurations: Sequence[Distinct]  # of CONFIGURATION
     gaps: tuple[Gap, ...]
     warnings: tuple[str, ...]
 
@@ -66,12 +62,8 @@ def join(database: Database, line: Timeline) -> Joined:
         connection.register("calls", database.calls)
         connection.register("timeline", _columns(line))
         device, gaps = _busiest(connection)
-        chosen = "NULL" if device is None else str(device)
-        connection.execute(
-            f"CREATE TEMP VIEW here AS FROM activities WHERE device IS NOT DISTINCT FROM {chosen}"
-        )
-        for table, columns in (("keys", KEY), ("configurations", CONFIGURATION)):
-            connection.execute(_DISTINCT.format(table=table, columns=", ".join(columns)))
+        here, keys, configurations = _here(database.activities, device, bool(gaps))
+        connection.register("here", here)
         connection.execute(_CALLS)
         process, warnings = _process(connection)
         activities = _joined(connection, process, bool(line.time))
@@ -81,8 +73,8 @@ def join(database: Database, line: Timeline) -> Joined:
             device=device,
             activities=activities.set_column(at, "launch", started),
             launches=launches,
-            keys=_rows(connection, "keys", KEY),
-            configurations=_rows(connection, "configurations", CONFIGURATION),
+            keys=keys,
+            configurations=configurations,
             gaps=gaps,
             warnings=warnings,
         )
@@ -91,8 +83,6 @@ def join(database: Database, line: Timeline) -> Joined:
 def _joined(connection: "duckdb.DuckDBPyConnection", process: str, ranged: bool) -> "pa.Table":
     """Every activity once, with its launch where one is recorded."""
     parts = {
-        "keys": _equal("h", "k", KEY),
-        "configurations": _equal("h", "c", CONFIGURATION),
         "process": process,
         "path": "COALESCE(t.path, 0)" if ranged else "0",
         "ranges": _RANGES if ranged else "",
@@ -178,12 +168,36 @@ def _process(connection: "duckdb.DuckDBPyConnection") -> tuple[str, tuple[str, .
     )
 
 
-def _equal(left: str, right: str, columns: Sequence[str]) -> str:
-    return " AND ".join(f"{left}.{c} IS NOT DISTINCT FROM {right}.{c}" for c in columns)
+def _here(
+    activities: "pa.Table", device: int | None, several: bool
+) -> tuple["pa.Table", list[Distinct], list[Distinct]]:
+    """The activities of one device with the numbers of their keys and configurations."""
+    import pyarrow.compute as pc
+
+    if several:
+        own = activities["device"]
+        activities = activities.filter(own.is_null() if device is None else pc.equal(own, device))
+    key, keys = _numbered(activities, KEY)
+    configuration, configurations = _numbered(activities, CONFIGURATION)
+    names = ("start", "stop", "stream", "process", "correlation")
+    here = activities.select(names).append_column("key", key)
+    return here.append_column("configuration", configuration), keys, configurations
 
 
-def _rows(
-    connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str]
-) -> list[tuple[Any, ...]]:
-    query = f"SELECT {', '.join(columns)} FROM {table} ORDER BY number"
-    return connection.execute(query).fetchall()
+def _numbered(rows: "pa.Table", columns: Sequence[str]) -> tuple["pa.Array", list[Distinct]]:
+    """For each row the number of its combination of values, and the combinations by number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: list[Distinct] = [()]
+    number = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
+    for name in columns:
+        # One column after the other, so that no number is larger than rows times values.
+        each = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        values = each.dictionary.to_pylist()
+        both = pc.add(pc.multiply(number, max(len(values), 1)), each.indices.cast(pa.int64()))
+        together = both.dictionary_encode()
+        pairs = (divmod(code, max(len(values), 1)) for code in together.dictionary.to_pylist())
+        found = [(*found[before], values[at]) for before, at in pairs]
+        number = together.indices.cast(pa.int64())
+    return number.cast(pa.int32()), found
