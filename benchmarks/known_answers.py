@@ -280,9 +280,9 @@ def sequence(kind: type, dtype: torch.dtype = torch.float16) -> Callable[[], tup
 def recurrent(layer: Any, x: Any) -> Any:
     """A layer of `sequence` as cuDNN runs it on a GPU."""
     lstm = isinstance(layer, torch.nn.LSTM)
-    first = torch.zeros(1, 64, 1024, dtype=x.dtype)
+    hidden, *cell = (torch.zeros(1, 64, 1024, dtype=x.dtype) for _ in range(2 if lstm else 1))
     return torch._cudnn_rnn(
-        x, layer._flat_weights, 4, None, first, first.clone() if lstm else None, 2 if lstm else 3,
+        x, layer._flat_weights, 4, None, hidden, cell[0] if lstm else None, 2 if lstm else 3,
         1024, 0, 1, False, 0.0, True, False, [], None,
     )[0]  # fmt: skip
 
