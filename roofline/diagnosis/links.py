@@ -75,7 +75,8 @@ def link_roof(program: Program) -> Iterator[Finding]:
                 )
             ),
             evidence=(
-                f"{show(bound.amount / item.calls, 'B')} a call in {show(now_s, 's')} a step: "
+                f"{show(bound.amount / item.calls, 'B')} a call in "
+                f"{show((item.measured_s or 0.0) / item.calls, 's')}: "
                 f"{show(bound.amount / (item.measured_s or 1.0), 'B/s')} of "
                 f"{show(bound.ceiling.rate, 'B/s')} ({bound.ceiling.provenance.basis})",
                 *(item.placement.ledger.conventions if item.placement.ledger else ()),

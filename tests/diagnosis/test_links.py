@@ -83,6 +83,7 @@ def test_a_collective_below_its_link():
     finding = found(step(60, 35))["RF502"]
 
     assert "reaches 50% of the nvlink roof" in finding.claim
+    assert finding.evidence[0].startswith("7.00 MB a call in 35.0 us: 200 GB/s of 400 GB/s")
     assert finding.saves_s == pytest.approx(17.5e-6)
     assert finding.then_s == (pytest.approx(17.5e-6), pytest.approx(35e-6))
     assert any("ring algorithm" in line for line in finding.evidence)
