@@ -104,6 +104,8 @@ def _lacks(tables: Mapping[str, Table]) -> list[str]:
         lacks.append("no table names the GPU; --device NAME does")
     if "runtime" not in tables and "driver" not in tables:
         lacks.append("no calls of the runtime: kernels have no launch, thread or range")
+    elif not tables["kernel"].has("correlation"):
+        lacks.append("kernels have no correlation ids, and so no launch, thread or range")
     if "nvtx" not in tables:
         lacks.append("no NVTX ranges: no modules and no steps")
     if "strings" not in tables:

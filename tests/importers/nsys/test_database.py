@@ -235,6 +235,33 @@ def test_versioned_tables_and_renamed_columns(driver, tmp_path):
     assert (row["duration_ns"], row["module"], row["parent"]) == (20, "outer", 1)
 
 
+def test_rows_in_any_order(driver, tmp_path):
+    """Rows of a table have no order: the same kernels, launches and joins, each list turned round."""
+    starts = [launch(1000 * at - 50, 1000 * at - 10, at) for at in range(1, 5)]
+    ran = [kernel(1000 * at, 1000 * at + 500, at) for at in range(1, 5)]
+    straight = load([write(tmp_path / "straight", kernels=ran, runtime=starts)])
+    mixed = starts[1:] + starts[:1]
+    turned = load([write(tmp_path / "turned", kernels=ran[::-1], runtime=mixed)])
+
+    assert straight.rows() == turned.rows()
+
+
+def test_kernels_without_correlation_ids(driver, tmp_path):
+    columns = dict(TABLES)
+    kept = [c for c in columns["CUPTI_ACTIVITY_KIND_KERNEL"].split(", ") if "correlation" not in c]
+    columns["CUPTI_ACTIVITY_KIND_KERNEL"] = ", ".join(kept)
+    row = {k: v for k, v in kernel(10, 20, 1).items() if k != "correlationId"}
+    imported = load(
+        [write(tmp_path / "x", tables=columns, kernels=[row], runtime=[launch(1, 2, 1)])]
+    )
+
+    assert (
+        "kernels have no correlation ids, and so no launch, thread or range"
+        in imported.recorder.warnings
+    )
+    assert [row["parent"] for row in kernels(imported)] == [None]
+
+
 def test_times_that_cannot_be(driver, tmp_path):
     """An end before its start, and none: durations unknown, counted, not negative."""
     rows = [kernel(100, 50, 1), kernel(200, None, 2), kernel(300, 300, 3), kernel(400, 500, 4)]
