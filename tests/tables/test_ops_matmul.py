@@ -429,3 +429,17 @@ def test_scores_of_packed_sequences_are_a_range():
 
     each = 4 * 2 * 8
     assert (entry.amount, entry.low, entry.high) == (12 * each, 12 * each, 13 * each)
+
+
+def test_what_attention_kernels_run_beyond_the_formula():
+    """B4 H16 S2048 D128 by flex: 7 products, not 4; B2 H8 S1024 D64 in fp32: three of tf32 for each."""
+    q, every = bf(4, 16, 2048, 128), 4 * 16 * 2048 * 2048
+    flex = Call("higher_order::flex_attention_backward", (q, q, q, (every, every)), device="cuda")
+    assert ops.account(flex).demand()[TENSOR_BF16] == 2 * 4 * 128 * every
+    assert ops.executed(flex).demand()[TENSOR_BF16] == 481_036_337_152 == 7 * 2 * 128 * every
+    x = f(2, 8, 1024, 64)
+    efficient = ("aten::_scaled_dot_product_efficient_attention", (x, x, x, None, False))
+    on_gpu, on_cpu = (Call(*efficient, device=device) for device in ("cuda", "cpu"))
+    assert ops.account(on_gpu).demand()[TENSOR_TF32] == 4_294_967_296 == 4 * 64 * 16 * 1024 * 1024
+    assert ops.executed(on_gpu).demand()[TENSOR_TF32] == 3 * 4_294_967_296
+    assert TENSOR_TF32 not in ops.account(on_cpu).demand()
