@@ -37,10 +37,20 @@ def document(account: Account, by: str = "operator", device: Device | None = Non
         "complete": not whole.algorithmic.unaccounted,
         **_counts(account, whole, roof),
         "unaccounted": [{"name": n, "calls": calls} for n, calls in account.unaccounted.items()],
+        "served": [] if roof is None else _served(whole, roof),
         "by": by,
         "items": [_item(account, group, by, roof) for group in account.by(by)],
         "conventions": list(account.conventions),
     }
+
+
+def _served(whole: Group, roof: Roof) -> list[Document]:
+    """Pipes that the device lacks, which other pipes stand in for."""
+    return [
+        {"resource": r.name, "by": roof.mapped[r].uses.name, "why": roof.mapped[r].why}
+        for r in whole.algorithmic.demand()
+        if (ceiling := roof.ceiling(r)) is not None and ceiling.resource != r
+    ]
 
 
 def _item(account: Account, group: Group, by: str, roof: Roof | None) -> Document:
@@ -150,7 +160,9 @@ def _pipes(document: Document) -> Iterable[str]:
             show(n, unit) for n in (amount, executed.get(name, (amount, unit))[0])
         )
         beyond = f", at least {ran_words} executed" if ran_words != asked_words else ""
-        yield f"  {name:<16}{asked_words:>12}{beyond}"
+        stands = next((f", on {s['by']}: {s['why']}" for s in document["served"]
+                       if s["resource"] == name), "")  # fmt: skip
+        yield f"  {name:<16}{asked_words:>12}{beyond}{stands}"
 
 
 def _by_resource(lines: Sequence[Document]) -> dict[str, tuple[int, str]]:

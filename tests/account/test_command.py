@@ -168,3 +168,18 @@ def test_json_is_alone_on_standard_output(script):
     )  # fmt: skip
     assert json.loads(done.stdout)["flop"] == 528_896
     assert "imported" in done.stderr
+
+
+def test_a_pipe_that_the_device_lacks_is_said(tmp_path, capsys):
+    """bf16 on a V100 runs on its fp32 units."""
+    path = tmp_path / "lacking.py"
+    path.write_text("import torch\n\ndef product():\n    a = torch.ones(8, 8, dtype=torch.bfloat16)\n"
+                    "    return torch.mm, (a, a)\n")  # fmt: skip
+    words = ["account", f"{path}:product", "--device", "v100-sxm2-32gb"]
+    assert main([*words, "--json"]) == 0
+    (served,) = json.loads(capsys.readouterr().out)["served"]
+    assert (served["resource"], served["by"]) == ("tensor-bf16", "vector-fp32")
+    assert main(words) == 0
+    assert f", on vector-fp32: {served['why']}" in " ".join(capsys.readouterr().out.split())
+    assert main([*words[:-1], "h100-sxm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["served"] == []
