@@ -48,11 +48,7 @@ def timeline(program: Program) -> Timeline | None:
         *_idle(program, idle),
         f"copies: {show(copied_s, 's')} a step, {show_share(copied_s / whole.busy_s)} of device "
         "time",
-        f"tiny kernels: {kernels.short / steps:g} of "
-        f"{number_of(kernels.started / steps, 'kernel')} are over before the next can be started; "
-        "together "
-        f"{show(kernels.short_s / steps, 's')}, "
-        f"{show_share(kernels.short_s / steps / whole.busy_s)} of device time",
+        _tiny(program),
         *_most(lines, few, most, steps),
     )
     kind, claim = _kind(program, idle, copied_s / whole.busy_s, few, len(lines))
@@ -101,6 +97,21 @@ def _idle(program: Program, idle: float) -> Iterator[str]:
     yield (
         f"gaps: {show(whole.gap_s, 's')} of {show(whole.step_s, 's')} a step the device does "
         f"nothing, {show_share(idle)}"
+    )
+
+
+def _tiny(program: Program) -> str:
+    """Not told apart where nothing says how long a start takes."""
+    whole, kernels, steps = program.whole, program.kernels, program.conditions.steps
+    assert kernels is not None
+    assert whole.busy_s
+    if program.conditions.call_overhead_s is None:
+        return "tiny kernels: how long a kernel takes to start was not measured on this device"
+    return (
+        f"tiny kernels: {kernels.short / steps:g} of "
+        f"{number_of(kernels.started / steps, 'kernel')} are over before the next can be started; "
+        f"together {show(kernels.short_s / steps, 's')}, "
+        f"{show_share(kernels.short_s / steps / whole.busy_s)} of device time"
     )
 
 

@@ -33,12 +33,12 @@ def mul(size: int) -> Call:
     return call("aten::mul", x, x, out=x)
 
 
-def kind(kernels, gap_us=0.0):
+def kind(kernels, gap_us=0.0, on=None):
     """Of one step: kernels (call, us) one after the other, `gap_us` of nothing before each."""
-    return timeline(program(kernels, gap_us))
+    return timeline(program(kernels, gap_us, on))
 
 
-def program(kernels, gap_us=0.0):
+def program(kernels, gap_us=0.0, on=None):
     calls = [*dict.fromkeys(each for each, _ in kernels)]
     events, now = [], 0.0
     for at, (each, us) in enumerate(kernels):
@@ -51,7 +51,7 @@ def program(kernels, gap_us=0.0):
                             duration_ns=length, parent=2 * at))  # fmt: skip
         now += us
     run = Run(
-        recorder=RECORDER, device=CARD,
+        recorder=RECORDER, device=on or CARD,
         signatures=(*(Signature(name=each.op, call=each) for each in calls), Signature(name="k")),
         steps=(Step(start_ns=0, duration_ns=round(now * 1000)),), gaps=(), events=table(events),
     )  # fmt: skip
@@ -97,6 +97,16 @@ def test_a_few_slow_kernels_or_many():
     assert kind(few).kind == "a few slow kernels"
     assert "5 of 6 lines hold 80% of what is to win" in kind(few).claim
     assert kind(many).kind == "many kernels"
+
+
+def test_without_the_time_of_a_start_no_kernel_is_said_to_be_tiny():
+    sheet = replace(CARD, ceilings=tuple(c for c in CARD.ceilings if c.resource != LAUNCH))
+    found = kind([(mul(1000), 4.0)] * 100, on=sheet)
+
+    assert found.kind != "tiny kernels"
+    assert found.evidence[2] == (
+        "tiny kernels: how long a kernel takes to start was not measured on this device"
+    )
 
 
 def test_what_ran_on_a_cpu_has_none():
