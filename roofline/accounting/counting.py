@@ -17,8 +17,8 @@ from roofline import ops
 from roofline.accounting.account import Line
 from roofline.accounting.launches import Launches
 from roofline.call import Call
-from roofline.capture import bodies, flexible, nested
-from roofline.capture.book import NOTHING, Book
+from roofline.capture import bodies, odd
+from roofline.capture.book import Book
 from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
 from roofline.capture.frames import leave_alone
 from roofline.capture.layouts import any_sparse
@@ -31,7 +31,6 @@ from roofline.capture.signature import (
     Key,
     Opaque,
     multiplied,
-    opaque_name,
     takes_apart,
     tensors,
 )
@@ -235,26 +234,22 @@ class Counting(TorchDispatchMode):  # type: ignore[misc]
             with suppress(Opaque):
                 call = describer.call(made)
                 return self._book.number(self._moved(call)), result
-        flex = flexible.call(operator.name, args, self._device) if operator.opaque else None
-        if flex is not None:
-            return self._book.number(flex), result
         return self._odd(operator, args, kwargs, made), result
 
     def _odd(
         self, operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], made: list[Any]
     ) -> int:
         """The number of a call whose tensors are no single blocks of memory."""
-        values = [*args, *kwargs.values(), *made]
-        name = opaque_name(operator, values)
-        if operator.is_view or ops.free_of_work(operator.name):
-            return self._book.counted(name, NOTHING)
-        if any_nested(values):
-            ledger = nested.counted(
-                operator, args, kwargs, made, lambda call: self._book.account(self._moved(call))
-            )
-            if ledger is not None:
-                return self._book.counted(name, ledger)
-        return self._book.named(name)
+        return odd.number(
+            self._book,
+            operator,
+            args,
+            kwargs,
+            made,
+            account=lambda call: self._book.account(self._moved(call)),
+            device=self._device,
+            wait=True,
+        )
 
     def _moved(self, call: Call) -> Call:
         """The call as if it ran on the device that was asked for."""

@@ -17,9 +17,8 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from roofline import ops
-from roofline.capture import bodies, flexible, nested
-from roofline.capture.book import NOTHING, Book
+from roofline.capture import bodies, odd
+from roofline.capture.book import Book
 from roofline.capture.columns import (
     BACKWARD,
     FORWARD,
@@ -40,7 +39,6 @@ from roofline.capture.signature import (
     Describer,
     Key,
     Opaque,
-    opaque_name,
     storage_of,
     takes_apart,
     tensors,
@@ -140,7 +138,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             self._on_first(entered)
             self._on_first = None
         folded = describer = None
-        odd = False
+        strange = False
         reads: list[int] = []
         try:
             given = Key(operator, args, kwargs, self._storages)
@@ -151,7 +149,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
                 if "cuda" in describer.devices:
                     self.on_device()
         except (Opaque, TypeError):
-            signature, odd = None, True
+            signature, strange = None, True
         if operator.is_view:  # touches no memory
             start = perf_counter_ns()
             result = func(*args, **kwargs)
@@ -166,7 +164,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         made = [result] if isinstance(result, torch.Tensor) else _listed(result)
         if made and type(made[0]) is FakeTensor:
             return result  # made without computing
-        if odd:
+        if strange:
             signature = self._odd(operator, args, kwargs, made)
         elif describer is not None and folded is not None:
             signature = self._number(describer, args, kwargs, made)
@@ -207,17 +205,8 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         values = [*args, *kwargs.values(), *made]
         if any(tensor.device.type in _NOTHING_RUNS for tensor in tensors(values)):
             return None
-        flex = flexible.call(operator.name, args, None, wait=False) if operator.opaque else None
-        if flex is not None:
-            return self._book.number(flex)
-        name = opaque_name(operator, values)
-        if operator.is_view or ops.free_of_work(operator.name):
-            return self._book.counted(name, NOTHING)
-        if any_nested(values):
-            ledger = nested.counted(operator, args, kwargs, made, self._book.account)
-            if ledger is not None:
-                return self._book.counted(name, ledger)
-        return self._book.named(name)
+        account = self._book.account
+        return odd.number(self._book, operator, args, kwargs, made, account=account)
 
     def _number(
         self,

@@ -16,10 +16,10 @@ from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
 from roofline.importers.kernels import readable
 from roofline.placement import Bound, Placement
-from roofline.program import Item, Program, flop, hfu, mbu, mfu, read
+from roofline.program import Item, Program, read
 from roofline.program.item import total
 from roofline.provenance import Spread
-from roofline.report import beside, crossed, device_time
+from roofline.report import beside, crossed, device_time, use
 from roofline.runfile import Run
 from roofline.work import Count, Exactness, Ledger, Work
 
@@ -48,8 +48,8 @@ def document(program: Program, by: str = "call") -> Document:
         if recorder is None
         else {
             **whole,
-            **_use(program),
-            **_flop(program),
+            **use.shares(program),
+            **use.arithmetic(program),
             **crossed.of_program(program),
             **device_time.of_program(program),
         },
@@ -187,36 +187,6 @@ def _bound(bound: Bound, n: int, roof: Roof) -> Document:
         "served_by": ceiling.resource.name,
         "served_why": mapped.why if mapped and ceiling.resource != bound.demanded else None,
         "variant": str(ceiling.variant),
-    }
-
-
-def _use(program: Program) -> Document:
-    """MFU and MBU with the formula that each number comes from; null where one is missing."""
-    return {
-        name: None
-        if use is None
-        else {
-            "share": use.share, "formula": use.formula, "resource": use.resource.name,
-            "amount": use.amount, "time_s": use.time_s, "rate": use.ceiling.rate,
-            "basis": use.ceiling.provenance.basis.value, "complete": use.complete,
-        }
-        for name, use in (("mfu", mfu(program)), ("hfu", hfu(program)), ("mbu", mbu(program)))
-    }  # fmt: skip
-
-
-def _flop(program: Program) -> Document:
-    """Arithmetic of one step by pipe: asked for, done a second time, and known to have run."""
-    found = flop(program)
-    return {
-        "flop": {
-            name: {r.name: amount for r, amount in amounts.items()}
-            for name, amounts in (
-                ("useful", found.useful),
-                ("recomputed", found.recomputed),
-                ("executed", found.executed),
-            )
-        },
-        "recomputed_share": found.again,
     }
 
 
