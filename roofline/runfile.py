@@ -6,7 +6,6 @@ Placements and findings are never saved: they are computed when a run is read, s
 rule improves old runs.  Nothing of the environment and no path of the user goes into the file.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from roofline import whole
 from roofline.call import Call
 from roofline.device import Device
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
-from roofline.whole import whole
 from roofline.work import Ledger
 
 if TYPE_CHECKING:
@@ -181,16 +180,7 @@ def place_for(path: Path) -> Path:
 
     Raises BadInput where it could not be, or would take the place of a file that is no run.
     """
-    full = path.absolute()
-    if not full.parent.is_dir():
-        raise BadInput(f"cannot write {path}: there is no folder {full.parent}")
-    if full.is_dir():
-        raise BadInput(f"cannot write {path}: it is a folder")
-    if not os.access(full.parent, os.W_OK):
-        raise BadInput(f"cannot write {path}: its folder is not writable")
-    if full.is_file() and full.stat().st_size and not _is_parquet(full):
-        raise BadInput(f"cannot write {path}: it is there and is no run file")
-    return full
+    return whole.place_for(path, _MAGIC, "run file")
 
 
 def _is_parquet(path: Path) -> bool:
@@ -212,7 +202,7 @@ def save(run: Run, path: Path) -> None:
         replays=run.replays,
     )
     meta = {_KEY: msgspec.json.encode(document)}
-    with whole(path) as file:
+    with whole.whole(path) as file:
         events = run.events.replace_schema_metadata(meta)
         pq.write_table(events, file, compression="zstd", write_page_checksum=True)
 

@@ -1,5 +1,6 @@
 """``roofline import``: files of a profiler -> a run file, and what it says."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,7 +102,7 @@ def _bar(wanted: bool) -> Iterator[Callable[[float], None] | None]:
 
 def _check(output: Path, files: tuple[Path, ...]) -> None:
     """Say what is wrong with the place to write to before a long file is read."""
-    if any(output.exists() and file.exists() and output.samefile(file) for file in files):
+    if any(os.path.exists(output) and file.exists() and output.samefile(file) for file in files):
         raise BadInput(f"cannot write {output}: it is the file to import")
     runfile.place_for(output)
 

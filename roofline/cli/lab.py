@@ -13,6 +13,7 @@ from roofline.cli.group import Named
 from roofline.errors import BadInput, Missing, NotFound
 from roofline.report.console import console, print_whole
 from roofline.units import parse, show
+from roofline.whole import place_for, whole
 
 if TYPE_CHECKING:
     from roofline.bench.lab.outcome import Cell, Column, Outcome, Question
@@ -147,8 +148,8 @@ def _experiment(
     as_json: bool,
     chart: bool = False,
 ) -> None:
-    if output is not None and not output.absolute().parent.is_dir():
-        raise BadInput(f"cannot write {output}: no folder {output.absolute().parent}")
+    if output is not None:
+        place_for(output, b"{", "result of an experiment")
     index = _index(device)
     if index is None and on_cpu is None:
         raise Missing("this experiment needs an NVIDIA GPU; there is cpu")
@@ -160,10 +161,8 @@ def _experiment(
 
     text = msgspec.json.format(msgspec.json.encode(document), indent=1)
     if output is not None:
-        try:
-            output.write_bytes(text + b"\n")
-        except OSError as error:
-            raise BadInput(f"cannot write {output}: {error.strerror or error}") from None
+        with whole(output) as file:
+            file.write_bytes(text + b"\n")
     if as_json:
         click.echo(text)
     else:

@@ -15,9 +15,9 @@ from roofline.cli import options
 from roofline.cli.ceiling_table import paces, table, unstable
 from roofline.cli.say import say
 from roofline.device import Device
-from roofline.errors import BadInput, Missing
+from roofline.errors import Missing
 from roofline.report.console import console, print_whole
-from roofline.whole import whole
+from roofline.whole import place_for, whole
 
 if TYPE_CHECKING:
     from roofline.bench.cpu import Progress
@@ -50,8 +50,8 @@ def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet:
       roofline measure --device cuda:0 --quick
       roofline measure --device all --json
     """
-    if output is not None and not output.absolute().parent.is_dir():
-        raise BadInput(f"cannot write {output}: no folder {output.absolute().parent}")
+    if output is not None:
+        place_for(output, b"{", "measurement")
     from roofline.bench.cpu import Stopped
     from roofline.devices.kept import keep, ready
 

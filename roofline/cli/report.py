@@ -1,6 +1,7 @@
 """``roofline report``: a saved run as one offline page."""
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -28,9 +29,11 @@ def command(run: Path, output: Path | None, by: str, as_json: bool) -> None:
       roofline report layernorm.roof --by module -o modules.html
     """
     path = output or Path(f"{run.stem}.html")
-    document = of_run(runfile.load(run), by)
-    if path.exists() and path.samefile(run):
+    saved = runfile.load(run)
+    if os.path.exists(path) and path.samefile(run):  # exists: also of a name that is too long
         raise BadInput(f"cannot write {path}: it is the run to report on")
+    html.page_at(path)
+    document = of_run(saved, by)
     html.write(document, path)
     if as_json:
         written = {"path": str(path), "bytes": path.stat().st_size, "items": len(document["items"])}

@@ -18,7 +18,7 @@ from string import Template
 from typing import Any
 
 from roofline.units import number_of
-from roofline.whole import whole
+from roofline.whole import place_for, whole
 
 Document = dict[str, Any]
 
@@ -42,6 +42,14 @@ def render(document: Document) -> str:
         script_hash=_digest(script),
         document=_embedded(document),
     )
+
+
+def page_at(path: Path) -> Path:
+    """The full path of a page that is to be written.
+
+    Raises BadInput where it could not be, or would take the place of a file that is no page.
+    """
+    return place_for(path, b"<!doctype html>", "page")
 
 
 def write(document: Document, path: Path) -> None:

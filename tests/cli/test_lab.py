@@ -72,7 +72,7 @@ def test_a_person_is_asked_first(capsys, toy, monkeypatch):
         (["dial", "--predict", "-1"], "a prediction is a positive number of flop/B; got '-1'"),
         (["dial", "--chains", "3"], "chains are a power of two, 1 to 16; got 3"),
         (["dial", "--device", "tpu"], "no device 'tpu' here; there is cpu"),
-        (["dial", "-o", "/nowhere/x"], "cannot write /nowhere/x: no folder /nowhere"),
+        (["dial", "-o", "/nowhere/x"], "cannot write /nowhere/x: there is no folder /nowhere"),
         (["launch", "--predict", "5 GB"], "expected a quantity in s"),
         (["banks"], "this experiment needs an NVIDIA GPU; there is cpu"),
     ],

@@ -101,7 +101,7 @@ def test_json_is_one_document_as_it_is_kept(capsys):
 
 def test_output_is_written_too(capsys, tmp_path):
     target = tmp_path / "cpu.json"
-    target.write_text("before")
+    target.write_text("{}")
     assert main(["measure", "-o", str(target)]) == 0
     assert json.loads(target.read_text())["device"]["id"] == "cpu-toy-2c"
     assert list(tmp_path.glob(".cpu.json*")) == []
@@ -115,7 +115,10 @@ def test_output_is_written_too(capsys, tmp_path):
             "roofline: no device 'cuda:99'; there is no GPU that torch can use, and cpu\n",
         ),
         (["--device", "tpu"], "roofline: 'tpu' cannot be measured; there is cpu, all\n"),
-        (["-o", "/nowhere/x.json"], "roofline: cannot write /nowhere/x.json: no folder /nowhere\n"),
+        (
+            ["-o", "/nowhere/x.json"],
+            "roofline: cannot write /nowhere/x.json: there is no folder /nowhere\n",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_before_anything_is_measured(

@@ -71,12 +71,24 @@ def test_the_run_itself_is_never_written_over(
     assert run.read_bytes() == before
 
 
+def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, script, page = tmp_path / "toy.roof", tmp_path / "train.py", tmp_path / "toy.html"
+    runfile.save(recording().run(), run)
+    script.write_text("import torch\n")
+    assert main(["report", str(run), "-o", str(script)]) == 2
+    assert "train.py: it is there and is no page" in capsys.readouterr().err
+    assert script.read_text() == "import torch\n"
+    assert [main(["report", str(run), "-o", str(page)]) for _ in range(2)] == [0, 0]
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "none.roof")]) == 2
     assert capsys.readouterr().err == f"roofline: no run file {tmp_path / 'none.roof'}\n"
     runfile.save(recording().run(), tmp_path / "toy.roof")
     assert main(["report", str(tmp_path / "toy.roof"), "-o", str(tmp_path / "no" / "x.html")]) == 2
-    assert "No such file or directory" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "toy.roof"), "--by", "colour"]) == 2
     assert "colour" in capsys.readouterr().err
 
