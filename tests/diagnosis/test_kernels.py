@@ -1,11 +1,14 @@
 """Findings from counters: each has one launch that must fire and a near miss that must not."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from roofline import devices
 from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32, Ceiling, Device, Fact
 from roofline.diagnosis import diagnose
+from roofline.diagnosis.kernels.launch_facts import waves_of
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.roofs import STATED
@@ -39,10 +42,10 @@ PLAIN = {
 }
 
 
-def found(changes, us=1000.0, names=("kernel<float>",), on=CARD):
+def found(changes, us=1000.0, names=("kernel<float>",), on=CARD, plain=PLAIN):
     events = [
         Event(signature=at, kind="kernel", step=0, start_ns=at * int(us * 1000),
-              duration_ns=int(us * 1000), counters=PLAIN | changes)
+              duration_ns=int(us * 1000), counters=plain | changes)
         for at, _ in enumerate(names)
     ]  # fmt: skip
     run = Run(
@@ -152,9 +155,37 @@ def test_conversions_are_told_from_special_functions():
     }
     sick = found(converts)["RF408"]
     assert "is bound by conversions between types" in sick.claim
-    assert sick.evidence[1] == "75% of that unit's work converts between types"
+    assert sick.evidence[0] == "75% of that unit's work converts between types"
     other = found(converts | {"smsp__sass_thread_inst_executed_op_conversion_pred_on.sum": 1e6})
     assert "is bound by special functions" in other["RF408"].claim
+
+
+def test_what_was_not_collected_is_left_out_and_no_zero():
+    unknown = ("launch__grid_size", "launch__registers_per_thread")
+    gone = {name: value for name, value in PLAIN.items() if name not in unknown}
+    tail = found({"launch__waves_per_multiprocessor": 1.04}, plain=gone)["RF403"]
+    spilt = found({"derived__local_spilling_requests": 1e6}, plain=gone)["RF405"]
+    special = found({"sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active": 90.0})["RF408"]
+    full = found({}, us=550.0)["RF414"]
+
+    assert tail.evidence[0] == "2 waves"
+    assert spilt.evidence == ()
+    assert special.evidence == ("50% of its dram roof",)
+    assert "pipe" not in full.claim
+    assert full.evidence[-1] == "how busy its pipes were was not collected"
+
+
+@pytest.mark.parametrize(
+    ("shared_kib", "resident"),
+    # An SM of an H200 has 228 KiB and keeps 1 KiB of each block: 3 x 76 would fit, 3 x 77 do not.
+    [(76, 2), (75, 3), (1, 8)],
+)
+def test_shared_memory_that_the_system_keeps_counts(shared_kib, resident):
+    """Blocks of 256 threads: 8 fit by their warps."""
+    facts = {"blocks_per_sm": 6.0, "block_size": 256.0, "shared_per_block": shared_kib * 1024.0}
+    h200 = SimpleNamespace(device=devices.find("h200-sxm"))
+
+    assert waves_of(facts.get, h200) == pytest.approx(6 / resident)
 
 
 def test_the_limiter_is_named():

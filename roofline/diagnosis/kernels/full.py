@@ -30,8 +30,9 @@ def fills_memory(item: Item, fact: Facts, program: Program) -> Iterator[Finding]
         code="RF414",
         item=item.name,
         claim=(
-            f"{brief(item.name)} fills device memory, {item.roof_fraction or 0.0:.0%} of its roof, "
-            "and keeps no pipe busy: memory-bound, and nothing to gain by computing faster"
+            f"{brief(item.name)} fills device memory, {item.roof_fraction or 0.0:.0%} of its roof"
+            + (", and keeps no pipe busy" if busiest else "")
+            + ": memory-bound, and nothing to gain by computing faster"
         ),
         evidence=(
             f"{show(bound.amount / item.calls, 'B')} a launch over dram, "

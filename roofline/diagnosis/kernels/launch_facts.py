@@ -69,7 +69,8 @@ def brief(name: str) -> str:
 def waves_of(fact: Facts, program: Program) -> float | None:
     """Waves of blocks: as counted, else from the launch and the limits of one SM.
 
-    Registers are handed out in units of 256 a warp (CUDA's occupancy calculator).
+    Registers are handed out in units of 256 a warp (CUDA's occupancy calculator).  What an SM has
+    of shared memory beyond the most that a block can ask for is what the system keeps of each.
     """
     if (counted := fact("waves")) is not None:
         return counted
@@ -88,7 +89,8 @@ def waves_of(fact: Facts, program: Program) -> float | None:
         resident = min(resident, file // 4 // (-(-registers * 32 // 256) * 256 * warps))
     shared, shared_max = fact("shared_per_block"), limit(program, "shared_per_sm")
     if shared and shared_max:
-        resident = min(resident, shared_max // shared)
+        kept = shared_max - (limit(program, "shared_per_block_max") or shared_max)
+        resident = min(resident, shared_max // (shared + kept))
     return per_sm / resident if resident >= 1 else None
 
 
@@ -107,6 +109,12 @@ def limit(program: Program, name: str) -> float | None:
     """What the datasheet says of the device; None where it does not."""
     fact = program.device.fact(name) if program.device else None
     return float(fact.value) if fact and isinstance(fact.value, float | int) else None
+
+
+def registers_text(fact: Facts) -> str:
+    """Registers of a thread, or nothing where that is not recorded."""
+    registers = fact("registers_per_thread")
+    return "" if registers is None else f"{registers:.0f} registers a thread"
 
 
 def near_roof(item: Item, program: Program) -> bool:

@@ -12,6 +12,7 @@ from roofline.diagnosis.kernels.launch_facts import (
     limit,
     main_name,
     near_roof,
+    registers_text,
     sm_count,
     too_short,
     waves_of,
@@ -99,7 +100,11 @@ def tail(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         item,
         f"{brief(item.name)} runs {waves:.2f} waves of blocks: the last is mostly empty "
         f"({efficiency:.0%} of the slots work)",
-        (f"{fact('grid_size') or 0:.0f} blocks in {-(-waves // 1):.0f} waves", fraction_text(item)),
+        (
+            (f"{number_of(round(grid), 'block')} in " if (grid := fact("grid_size")) else "")
+            + f"{-(-waves // 1):.0f} waves",
+            fraction_text(item),
+        ),
         "change the block size so that the grid is a whole number of waves, or use a persistent "
         "grid",
         "a grid of whole waves with the same work is no faster",
@@ -133,7 +138,7 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
                 f"{LIMITERS[name][1]} {number_of(round(value), 'block')} an SM"
                 for name, value in limits.items()
             ),
-            f"{fact('registers_per_thread') or 0:.0f} registers a thread",
+            registers_text(fact),
             fraction_text(item),
         ),
         "fewer registers or less shared memory a block, a larger block, or more independent "
@@ -162,7 +167,7 @@ def spills(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "RF405",
         item,
         f"{brief(item.name)} spills registers: {requests:.3g} requests to local memory",
-        (f"{fact('registers_per_thread') or 0:.0f} registers a thread",),
+        (registers_text(fact),),
         "smaller tiles, fewer values alive at once, or a larger register limit (launch bounds, "
         "num_warps)",
         "a version without spills is no faster",

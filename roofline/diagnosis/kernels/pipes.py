@@ -58,7 +58,7 @@ def special_functions(item: Item, fact: Facts, program: Program) -> Iterator[Fin
         item,
         f"{brief(item.name)} is bound by {what}: their unit is {busy:.0f} % busy",
         (
-            f"{fact('fma_pipe') or 0:.0f} % of the fp32 pipe",
+            "" if (fma := fact("fma_pipe")) is None else f"{fma:.0f} % of the fp32 pipe",
             f"{converts:.0%} of that unit's work converts between types" if converts else "",
             fraction_text(item),
         ),
