@@ -17,6 +17,7 @@ from roofline import whole
 from roofline.call import Call
 from roofline.device import Device
 from roofline.errors import BadInput
+from roofline.kept import Kept
 from roofline.measurement import CacheState, ClockState
 from roofline.work import Ledger
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SCHEMA = "roofline.run/1"
 _MAGIC = b"PAR1"  # how a Parquet file begins
 _KEY = b"roofline"
+_READ = 1 << 17  # rows at a time
 
 # "recomputed" is forward work done again within a backward pass (activation checkpointing).
 Phase = Literal["forward", "backward", "optimizer", "other", "recomputed"]
@@ -183,6 +185,21 @@ def place_for(path: Path) -> Path:
     return whole.place_for(path, _MAGIC, "run file")
 
 
+def _events(path: Path) -> "pa.Table":
+    """The table of a run file with its metadata: in memory where it is small, else mapped."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kept = Kept()
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        schema = file.schema_arrow
+        for batch in file.iter_batches(batch_size=_READ):
+            kept.add(_KEY, pa.Table.from_batches([batch]))
+    rows = kept.take(_KEY)
+    rows = schema.empty_table() if rows is None else rows
+    return rows.replace_schema_metadata(schema.metadata)
+
+
 def _is_parquet(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
@@ -210,14 +227,13 @@ def save(run: Run, path: Path) -> None:
 def load(path: Path) -> Run:
     """Read a run.  A file of a newer schema, or of another kind, is refused in one sentence."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if path.is_dir():
         raise BadInput(f"{path} is a folder; name the run file")
     try:
         if not _is_parquet(path):
             raise BadInput(f"{path} is no run file; `roofline import` reads those of profilers")
-        events = pq.read_table(path, page_checksum_verification=True)
+        events = _events(path)
     except FileNotFoundError:
         raise BadInput(f"no run file {path}") from None
     except (pa.ArrowException, OSError) as error:
