@@ -48,7 +48,9 @@ def _far(item: Item, program: Program) -> bool:
     if program.roof.kind == "cpu" and (item.roof_s or 0.0) < SMALL * (item.overhead_s or 0.0):
         return False
     explained_s = (
-        (item.overhead_s or 0.0) + (faults_s(item, program) or 0.0) + (reread_s(item) or 0.0)
+        (item.overhead_s or 0.0)
+        + (faults_s(item, program) or 0.0)
+        + (reread_s(item, program) or 0.0)
     )
     reads = item.ledger is not None and any(e.access == "read" for e in item.ledger.entries)
     # What reads nothing makes its data (random numbers): its arithmetic is on no pipe we count.

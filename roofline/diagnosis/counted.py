@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from roofline.device import DRAM, L2
 from roofline.diagnosis.rule import Finding
+from roofline.measurement import CacheState
 from roofline.program import Item, Program
 from roofline.units import show
 from roofline.work import Ledger
@@ -45,6 +46,21 @@ _HELD = "part of its data was in the L2 already"
 _TOO_MANY = "more is missing than the L2 holds, so the formula counts too much"
 
 
+def leavings(item: Item, program: Program) -> float:
+    """B that `item` may have written out of what other calls had left in the L2.
+
+    As much as the L2 holds, each call; none where it was emptied before each.
+    """
+    recorder = program.recorder
+    flushed = recorder is not None and recorder.cache is CacheState.FLUSHED
+    return 0.0 if flushed else _l2(program) * item.calls
+
+
+def _l2(program: Program) -> float:
+    fact = program.device.fact("l2_capacity") if program.device else None
+    return float(fact.value) if fact and isinstance(fact.value, int | float) else 0.0
+
+
 def _both(item: Item) -> tuple[Ledger, Ledger] | None:
     """The formula's bytes and those that counters saw, where both are known at DRAM."""
     work = item.placement.work
@@ -58,8 +74,7 @@ def _both(item: Item) -> tuple[Ledger, Ledger] | None:
 def _by_reason(
     found: list[tuple[Item, Ledger, Ledger]], program: Program
 ) -> dict[str, list[tuple[Item, Ledger, Ledger]]]:
-    fact = program.device.fact("l2_capacity") if program.device else None
-    l2 = float(fact.value) if fact and isinstance(fact.value, int | float) else 0.0
+    l2 = _l2(program)
     reasons: dict[str, list[tuple[Item, Ledger, Ledger]]] = {}
     for item, needed, seen in found:
         missing = (_total(needed) - _total(seen)) / item.calls
@@ -90,7 +105,8 @@ def inverted_levels(program: Program) -> Iterator[Finding]:
         outer, inner = demand.get(DRAM), demand.get(L2)
         if outer is None or inner is None or (outer - inner) / item.calls < NOTED:
             continue
-        if outer > INVERTED * inner:
+        others = min(leavings(item, program), seen.traffic(DRAM, "write") if seen else 0)
+        if outer - others > INVERTED * inner:
             found.append((item, outer, inner))
     if not found:
         return

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from roofline.device import DRAM, PCIE
+from roofline.diagnosis.counted import leavings
 from roofline.diagnosis.memory import visible
 from roofline.diagnosis.narrow import unpacked
 from roofline.diagnosis.rule import Finding
@@ -23,7 +24,7 @@ COPIES = CASTS | {
 def excess_traffic(program: Program) -> Iterator[Finding]:
     """RF104: a kernel moves its data over DRAM more often than once, as counters saw."""
     for item in program.by("call"):
-        saves_s = reread_s(item)
+        saves_s = reread_s(item, program)
         if saves_s is None or not visible(program, item):
             continue
         needed, seen = item.placement.work.algorithmic, item.placement.work.achieved
@@ -45,6 +46,11 @@ def excess_traffic(program: Program) -> Iterator[Finding]:
                     f"{show(needed.traffic(DRAM, way) / item.calls, 'B')} needed"
                     for way in ("read", "write")
                 ),
+                *(
+                    (f"{show(others / item.calls, 'B')} of the writes may be another call's",)
+                    if (others := _others(item, program))
+                    else ()
+                ),
                 f"the difference takes {show(saves_s, 's')} a step at the dram ceiling",
             ),
             next_step=(
@@ -58,21 +64,34 @@ def excess_traffic(program: Program) -> Iterator[Finding]:
         )
 
 
-def reread_s(item: Item) -> float | None:
+def reread_s(item: Item, program: Program) -> float | None:
     """Time that bytes beyond the formula add at the DRAM ceiling; None: they are not in excess.
 
-    None also where it hides behind another resource, which needs as long.
+    None also where it hides behind another resource, which needs as long.  Writes in excess that
+    other calls may have left in the L2 are not counted.
     """
     needed, seen = item.placement.work.algorithmic, item.placement.work.achieved
     bound = next((b for b in item.placement.bounds if b.demanded == DRAM), None)
     if needed is None or seen is None or bound is None:
         return None
-    least, moved = needed.demand().get(DRAM), seen.crossed(DRAM)
-    if not least or moved is None or moved < EXCESS * least:
+    least, crossed = needed.demand().get(DRAM), seen.crossed(DRAM)
+    if not least or crossed is None:
+        return None
+    moved = crossed - _others(item, program)
+    if moved < EXCESS * least:
         return None
     others_s = max((b.least_s for b in item.placement.bounds if b is not bound), default=0.0)
     added_s = moved / bound.ceiling.rate - max(least / bound.ceiling.rate, others_s)
     return added_s if added_s > 0 else None
+
+
+def _others(item: Item, program: Program) -> float:
+    """B of the writes in excess that may not be its own."""
+    needed, seen = item.placement.work.algorithmic, item.placement.work.achieved
+    if needed is None or seen is None:
+        return 0.0
+    more = seen.traffic(DRAM, "write") - needed.traffic(DRAM, "write")
+    return min(max(more, 0), leavings(item, program))
 
 
 def copies(program: Program) -> Iterator[Finding]:

@@ -102,6 +102,11 @@ def test_more_bytes_outside_than_inside():
     assert finding.doubt_s == pytest.approx(292.928e-6)
 
 
+def test_what_others_left_in_the_l2_was_not_asked_of_it_by_this_kernel():
+    """134 MB read through the L2; of 67 MB written 50.3, a full L2, may be another's: 1.1 times."""
+    assert "RF005" not in found(counted(134e6, 67e6, **{"lts__t_bytes.sum": 140e6}))
+
+
 def test_code_and_constants_beside_little_data_are_no_inversion():
     """26,368 B over dram, 16,448 B asked of the L2, as a layer norm of one row has them."""
     assert "RF005" not in found(counted(26_368, 0, **{"lts__t_bytes.sum": 16_448}))

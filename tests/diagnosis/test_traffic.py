@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from roofline.call import Call
-from roofline.device import DRAM, PCIE, Ceiling, Device
+from roofline.device import DRAM, PCIE, Ceiling, Device, Fact
 from roofline.diagnosis import diagnose
+from roofline.measurement import CacheState
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
 from roofline.work import Entry, algorithmic
@@ -27,7 +28,7 @@ def found(script, on=None):
     return {f.code: f for f in diagnose(read(script.end_step().run(on=on)))}
 
 
-def product(read_mb, written_mb, us=400.0):
+def product(read_mb, written_mb, us=400.0, on=GPU, **recorder):
     """A kernel that must move 100 MB in and 50 MB out, with what counters saw, at 672 GB/s."""
     needs = algorithmic(
         Entry(DRAM, 100_000_000, "in", "read"), Entry(DRAM, 50_000_000, "out", "write")
@@ -38,7 +39,8 @@ def product(read_mb, written_mb, us=400.0):
         counters=counters,
     )  # fmt: skip
     run = Run(
-        recorder=RECORDER, device=GPU, signatures=(Signature(name="product", ledger=needs),),
+        recorder=replace(RECORDER, **recorder), device=on,
+        signatures=(Signature(name="product", ledger=needs),),
         steps=(Step(start_ns=0, duration_ns=round(us * 1000)),), gaps=(), events=table([event]),
     )  # fmt: skip
     return {f.code: f for f in diagnose(read(run))}
@@ -56,6 +58,22 @@ def test_bytes_that_move_again_are_said_and_priced():
     assert codes["RF104"].evidence[0] == "reads 200 MB a call, 100 MB needed"
     assert codes["RF104"].saves_s == pytest.approx(100e6 / 672e9)
     assert "RF201" not in codes
+
+
+L2_60_MB = Fact(name="l2_capacity", value=60e6, unit="B", provenance=STATED)
+
+
+def test_what_others_left_in_the_cache_is_no_excess_of_a_call():
+    """100 MB read and 110 written: 60 of them may have been left in the L2; emptied, 1.4 times."""
+    on = replace(GPU, facts=(L2_60_MB,))
+
+    assert "RF104" not in product(100, 110, us=500.0, on=on)
+    codes = product(100, 110, us=500.0, on=on, cache=CacheState.FLUSHED)
+    assert codes["RF104"].saves_s == pytest.approx(60e6 / 672e9)
+    # 120 MB more than needed, of which 60 may be another's
+    more = product(100, 170, us=500.0, on=on)["RF104"]
+    assert more.saves_s == pytest.approx(60e6 / 672e9)
+    assert "60.0 MB of the writes may be another call's" in more.evidence
 
 
 def test_a_fifth_more_is_no_excess():
