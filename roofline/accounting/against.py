@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode, flop_registry
 from roofline import ops
 from roofline.accounting.account import Account
 from roofline.call import Call, Tensor
-from roofline.ops.attention import CAUSAL
+from roofline.ops.attention import CAUSAL, WINDOW
 from roofline.runfile import Signature
 from roofline.work import Ledger
 
@@ -177,7 +177,7 @@ def _attention(call: Call, ledger: Ledger, theirs: int) -> Iterator[str]:
     of_q, of_v = (3, 2) if backward else (1, 1)
     if theirs != 2 * batch * heads * queries * keys * (of_q * size + of_v * out):
         return
-    if CAUSAL in ledger.conventions:
+    if {CAUSAL, WINDOW} & set(ledger.conventions):
         yield SQUARE
     if backward:
         yield FIVE

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from roofline.counters.reading import Counters, Reading, first, known
 from roofline.counters.traffic import delivered, requested, useful_shared
 
-_PCT = ".avg.pct_of_peak_sustained_elapsed"
+_OF_PEAK = ".pct_of_peak_sustained_elapsed"
+_PCT = f".avg{_OF_PEAK}"
 _ACTIVE = ".avg.pct_of_peak_sustained_active"
 
 # fact -> unit, metric names in order of preference; those of words are a PyTorch trace's
@@ -55,15 +56,36 @@ NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "vector_pipe": ("%", ("VALUBusy",)),
     "matrix_pipe": ("%", ("MfmaUtil",)),
     "memory_pipe": ("%", ("MemUnitBusy",)),
-    # The fifth generation's pipe is `tc`; its `tensor` is the older instructions' only.
+    # The fifth generation's pipe is `tc`; its `tensor` is the older instructions' only.  Before
+    # `cycles_active` there were instructions alone.
     "tensor_pipe": (
         "%",
         tuple(
-            f"sm__pipe_{pipe}_cycles_active{roll}"
-            for pipe in ("tc", "tensor", "tensor_op_hmma")
+            f"sm__{m}{roll}"
+            for m in (
+                "pipe_tc_cycles_active",
+                "pipe_tensor_cycles_active",
+                "pipe_tensor_op_hmma_cycles_active",
+                "inst_executed_pipe_tensor",
+                "inst_executed_pipe_tensor_op_hmma",
+            )
             for roll in (_PCT, _ACTIVE)
         ),
     ),
+    **{
+        f"tensor_{op}_pipe": (
+            "%",
+            tuple(
+                f"sm__{m}{roll}"
+                for m in (
+                    f"pipe_tensor_op_{op}_cycles_active",
+                    f"inst_executed_pipe_tensor_op_{op}",
+                )
+                for roll in (_PCT, _ACTIVE)
+            ),
+        )
+        for op in ("imma", "dmma")
+    },
     "fma_pipe": (
         "%",
         tuple(
@@ -195,9 +217,12 @@ def _tensor_paths(counters: Counters) -> dict[str, Reading]:
     """
     found: dict[str, Reading] = {}
     for name, value in counters.items():
-        if not (name.startswith(_TENSOR_PATH) and name.endswith(_PCT)) or value < 0:
+        stem = name.removesuffix(_OF_PEAK).removesuffix(".avg").removesuffix(".sum")
+        if not (name.startswith(_TENSOR_PATH) and name.endswith(_OF_PEAK)) or value < 0:
             continue
-        path = name[len(_TENSOR_PATH) : -len(_PCT)]
+        if stem.endswith((".min", ".max")):
+            continue  # of one SM
+        path = stem[len(_TENSOR_PATH) :]
         dense = path.endswith("_sparsity_off")
         path = path.removesuffix("_sparsity_off")
         if path.endswith("_sparsity_on") or not value:

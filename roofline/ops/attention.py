@@ -14,6 +14,7 @@ from roofline.work import Entry, Exactness, Ledger
 
 MATRICES = "attention is its two matrix products; softmax and scaling on the scores are left out"
 CAUSAL = "causal scores are counted exactly, S(S+1)/2 a head"
+WINDOW = "only scores inside the window are counted; w keys back and the query's own are w + 1"
 DENSE = "every score is counted; a mask is read, and does not make work less"
 STATISTICS = "logsumexp, kept a row for the backward, is left out"
 VARIES = "how many scores there are is data (lengths of sequences, a mask): a range"
@@ -42,6 +43,7 @@ class Sizes:
     value_dim: int
     scores: Scores
     causal: bool = False
+    windowed: bool = False
     batch: int = 0  # of equally long sequences without a window; 0 where they are not that
 
     @property
@@ -53,7 +55,8 @@ class Sizes:
     def words(self) -> tuple[str, ...]:
         """The conventions."""
         varies = self.scores.low != self.scores.high
-        masked = CAUSAL if self.causal else VARIES if varies else DENSE
+        seen = WINDOW if self.windowed else CAUSAL if self.causal else DENSE
+        masked = VARIES if varies and not self.causal else seen
         return tuple(dict.fromkeys((MATRICES, masked, STATISTICS, *([VARIES] if varies else []))))
 
 
@@ -94,7 +97,7 @@ def attention(
     k = Tensor((batch, groups, keys, head_dim), dtype)
     ahead = 0 if causal else (window or None)
     seen = band(seq_q, keys, keys - seq_q, window or None, ahead)
-    counted = Sizes(heads, head_dim, head_dim, exactly(batch * seen), causal)
+    counted = Sizes(heads, head_dim, head_dim, exactly(batch * seen), causal, bool(window))
     if backward:
         return backward_ledger(counted, [("O", q), ("grad of O", q)], (q, k, k), math)
     return forward_ledger(counted, q, k, k, [], math)

@@ -50,7 +50,7 @@ def gemm(
         reads.append(("bias", Tensor((n,), out)))
         extra.append(Entry(vector_pipe(out), batch * m * n, "add bias, once per output"))
     if beta:
-        extra.append(_scaled_add(c, beta, 1.0))
+        extra.append(_scaled_add(c, beta, 1.0, "beta * C"))
     a, b = Tensor((batch, m, k), dtype), Tensor((batch, k, n), dtype)
     return _product(a, b, c, 2 * m * n * k * batch, math, reads, extra, updated=bool(beta))
 
@@ -259,10 +259,10 @@ def _bias(bias: Tensor, out: Tensor) -> Entry:
     return Entry(vector_pipe(bias.dtype), out.numel, "add bias, once per output")
 
 
-def _scaled_add(out: Tensor, beta: float, alpha: float) -> Entry:
+def _scaled_add(out: Tensor, beta: float, alpha: float, what: str = "bias") -> Entry:
     """Scale the product unless alpha is 1, the matrix unless beta is 1; add unless beta is 0."""
     each = (alpha != 1) + (0 if not beta else 1 + (beta != 1))
-    return Entry(vector_pipe(out.dtype), each * out.numel, f"add bias: {each} per output")
+    return Entry(vector_pipe(out.dtype), each * out.numel, f"add {what}: {each} per output")
 
 
 def _agree(call: Call, k_of_a: int, k_of_b: int) -> None:

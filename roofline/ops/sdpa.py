@@ -131,9 +131,10 @@ def _read(place: Place, call: Call) -> tuple[Sizes, tuple[Tensor, Tensor, Tensor
         scores = exactly(
             (q.shape[0] if len(q.shape) == 4 else 1) * band(queries, keys, shift, back, ahead)
         )
-    whole = starts is None and back is None and (causal or ahead is None)
+    windowed = back is not None or (ahead is not None and not causal)
+    whole = starts is None and not windowed
     batch = q.shape[0] if whole and len(q.shape) == 4 else int(whole)
-    return Sizes(heads, q.shape[-1], v.shape[-1], scores, causal, batch), (q, k, v), mask
+    return Sizes(heads, q.shape[-1], v.shape[-1], scores, causal, windowed, batch), (q, k, v), mask
 
 
 def _lengths(place: Place, q: Tensor, k: Tensor) -> tuple[int, int]:

@@ -19,12 +19,16 @@ _WIDTH = {dtype: width for dtypes in _KINDS for width, dtype in enumerate(dtypes
 _SCALAR_TYPE = {
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "fp16", 6: "fp32", 7: "fp64",
     8: "complex32", 9: "complex64", 10: "complex128", 11: "bool", 15: "bf16", 23: "fp8_e5m2",
-    24: "fp8_e4m3", 27: "uint16", 28: "uint32", 29: "uint64", 44: "fp8_e8m0", 45: "fp4x2",
+    24: "fp8_e4m3", 25: "fp8_e5m2", 26: "fp8_e4m3", 27: "uint16", 28: "uint32", 29: "uint64",
+    44: "fp8_e8m0", 45: "fp4x2",
 }  # fmt: skip
 _TORCH = {
     "float": "fp32", "float32": "fp32", "double": "fp64", "float64": "fp64", "half": "fp16",
     "float16": "fp16", "bfloat16": "bf16", "long": "int64", "int": "int32", "short": "int16",
     "float8_e4m3fn": "fp8_e4m3", "float8_e5m2": "fp8_e5m2", "float8_e8m0fnu": "fp8_e8m0",
+    # Without a zero of its own sign, on AMD: as many bytes, on the same pipe.
+    "float8_e4m3fnuz": "fp8_e4m3", "float8_e5m2fnuz": "fp8_e5m2",
+    "fp8": "fp8_e4m3",  # what holds weights and activations; e5m2 holds gradients
 }  # fmt: skip
 
 
@@ -54,7 +58,7 @@ def dtype_named(text: str) -> str:
     """The name used here of a dtype as torch writes it; any other text as it is.
 
     >>> dtype_named("torch.bfloat16"), dtype_named("half"), dtype_named("fp8")
-    ('bf16', 'fp16', 'fp8')
+    ('bf16', 'fp16', 'fp8_e4m3')
     """
     name = text.removeprefix("torch.")
     return _TORCH.get(name, name)

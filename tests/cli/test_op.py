@@ -97,6 +97,37 @@ def test_a_pipe_without_a_ceiling_is_named(capsys):
     assert item["demand"]["sfu"] == 64
 
 
+def test_a_window_is_counted_and_said(capsys):
+    """S = 6, 2 keys back and the query's own: 1 + 2 + 4 * 3 = 15 scores of 21 causal, of 36.
+
+    4 flop a score and element of the head.
+    """
+    sizes = ["op", "attention", "batch=1", "heads=2", "seq_q=6", "head_dim=8", *STATED]
+    (seen,) = document(capsys, *sizes, "causal=true", "window=2")["items"]
+    (both,) = document(capsys, *sizes, "window=2")["items"]
+
+    assert seen["flop"] == 4 * 2 * 8 * 15
+    assert both["flop"] == 4 * 2 * 8 * (15 + 15 - 6)  # as many ahead, the query's own once
+    for item in (seen, both):
+        words = " ".join(item["conventions"])
+        assert "only scores inside the window" in words
+        assert "every score" not in words
+        assert "S(S+1)/2" not in words
+
+
+def test_fp8_and_a_scaled_sum_under_the_names_that_people_use(capsys):
+    """2 * 64^3 on tensor-fp8, 2 * 64^2 B read and 64^2 * 2 B written; beta reads C: 64^2 * 2 B."""
+    sizes = ["op", "gemm", "m=64", "n=64", "k=64", "dtype=fp8", "out_dtype=bf16", *STATED]
+    (plain,) = document(capsys, *sizes)["items"]
+    (scaled,) = document(capsys, *sizes, "beta=0.5")["items"]
+
+    assert plain["demand"] == {"tensor-fp8": 524_288, "dram": 2 * 4096 + 2 * 4096}
+    assert scaled["demand"]["dram"] == 2 * 4096 + 4 * 4096
+    assert [x["why"] for x in scaled["ledger"] if x["resource"].startswith("vector")] == [
+        "add beta * C: 2 per output"
+    ]
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [

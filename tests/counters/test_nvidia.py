@@ -345,6 +345,28 @@ def test_the_busiest_of_all_views():
     assert counters.busiest(facts) == ("tensor_fp16_dst_fp32", facts["tensor_fp16_dst_fp32"])
 
 
+@pytest.mark.parametrize(
+    ("metric", "fact"),
+    [
+        ("sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active", "tensor_pipe"),
+        ("sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active", "tensor_pipe"),
+        ("sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active", "tensor_imma_pipe"),
+        ("sm__inst_executed_pipe_tensor_op_dmma.avg.pct_of_peak_sustained_elapsed", "tensor_dmma_pipe"),
+        (f"{TENSOR}bf16_dst_fp32.sum.pct_of_peak_sustained_elapsed", "tensor_bf16_dst_fp32"),
+    ],
+)  # fmt: skip
+def test_every_spelling_of_a_busy_tensor_pipe(metric, fact):
+    """91 % of it against 47 % of the SM: the SM's own throughput hides it on some cards.
+
+    The slowest and the fastest SM alone are not the chip.
+    """
+    held = {metric: 91.0, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 47.0}
+    one = {f"{TENSOR}bf16_dst_fp32.max.pct_of_peak_sustained_elapsed": 91.0}
+
+    assert counters.busiest(counters.facts(held)) == (fact, counters.facts(held)[fact])
+    assert counters.busiest(counters.facts(one)) is None
+
+
 def test_facts_of_a_launch():
     """Ratios, stalls and limits under short names."""
     held = {

@@ -175,7 +175,7 @@ ATTENTION = [
     forward("_flash_attention_forward", h(1, 4, 2, 8), h(1, 4, 2, 8), h(1, 4, 2, 8), None, None, 4, 4, 0.0, False, False, *FLASH_TAIL),
     # a window of one key back, and causal: 4 + 3 of 16 scores
     forward("_flash_attention_forward", h(1, 4, 2, 8), h(1, 4, 2, 8), h(1, 4, 2, 8), None, None, 4, 4, 0.0, True, False,
-            None, 1, -1, None, None, None, None, flop=4 * 2 * 8 * 7),
+            None, 1, -1, None, None, None, None, flop=4 * 2 * 8 * 7, words="w keys back and the query's own are w + 1"),
     forward("_efficient_attention_forward", h(1, 4, 2, 8), h(1, 4, 2, 8), h(1, 4, 2, 8), None, None, None, 4, 4, 0.0, 1, True,
             None, None, None, flop=CAUSAL),
     # two sequences of 6 tokens together, at most 4 long: from 3,3 (18 scores) to 4,2 (20)

@@ -21,6 +21,7 @@ from roofline.ops.shapes import kind
 DTYPES = {
     "double": "fp64", "float": "fp32", "c10::Half": "fp16", "c10::BFloat16": "bf16",
     "c10::Float8_e4m3fn": "fp8_e4m3", "c10::Float8_e5m2": "fp8_e5m2",
+    "c10::Float8_e4m3fnuz": "fp8_e4m3", "c10::Float8_e5m2fnuz": "fp8_e5m2",
     "c10::Float8_e8m0fnu": "fp8_e8m0", "c10::Float4_e2m1fn_x2": "fp4x2",
     "long int": "int64", "long": "int64", "long long": "int64", "int": "int32",
     "short": "int16", "short int": "int16", "signed char": "int8", "char": "int8",

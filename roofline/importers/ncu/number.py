@@ -119,7 +119,10 @@ def decimal_mark(cells: Iterable[Cell], file: str) -> Mark:
 
 
 def _implausible(cell: Cell, mark: Mark) -> bool:
-    """Whether a cell cannot mean what it would under `mark`: a broken count, a huge percentage."""
+    """Whether a cell cannot mean what it would under `mark`: a broken count, a huge percentage.
+
+    A count is printed whole or with other than three decimals, so that 8,000 bytes are no eight.
+    """
     name, unit, text = cell
     value = number(text, mark)
     if value is None:
@@ -127,7 +130,7 @@ def _implausible(cell: Cell, mark: Mark) -> bool:
     if unit in _PERCENT:
         return value > MOST_PERCENT
     whole = name.endswith(".sum") or name.startswith(("launch__", "device__attribute_"))
-    return whole and unit in _WHOLE and not value.is_integer()
+    return whole and unit in _WHOLE and mark in text
 
 
 _WHOLE = ("", "inst", "sector", "byte", "request", "thread", "register/thread", "SM", "ns")

@@ -29,6 +29,18 @@ def flop(run) -> int:
     return sum(item.ledger.flop for item in read(run).by("call") if item.ledger)
 
 
+def test_fp8_as_amd_spells_it(tmp_path):
+    """2 * 64^3 on tensor-fp8; 64^2 B twice in; the result, of ScalarType 15 (bf16), 2 * 64^2 B out."""
+    trace = Trace()
+    fnuz, scale = ((64, 64), "c10::Float8_e4m3fnuz"), ((1,), "fp32")
+    trace.op("aten::_scaled_mm", 0, 5.0, fnuz, fnuz, scale, scale, "", "", "15", "False")
+    trace.kernel("gemm", 10, 20, launch=1)
+    (item,) = of_run(load([trace.write(tmp_path / "fp8.json")]))["items"]
+
+    assert item["demand"]["tensor-fp8"] == 524_288
+    assert item["unaccounted"] == []
+
+
 # Durations and times
 
 

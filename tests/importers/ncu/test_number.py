@@ -96,6 +96,21 @@ def test_plausibility_decides_where_no_cell_is_clear(tmp_path):
     assert point["launch__thread_count"] == 8192
 
 
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [
+        ("dram__bytes.sum", "byte"),
+        ("gpu__time_duration.sum", "ns"),
+        ("dram__sectors.sum", "sector"),
+    ],
+)
+def test_round_thousands_of_counts_are_no_small_number_with_three_decimals(tmp_path, metric, unit):
+    """Counts are printed whole: 8,000 and 8.000 are both eight thousand."""
+    for text in ("8,000", "8.000"):
+        (found,) = counters(run(tmp_path, page((metric, unit, text))))
+        assert found[metric] == (8000 if unit != "ns" else pytest.approx(8e-6))
+
+
 def test_both_ways_possible_asks(tmp_path):
     """1,024 us is either; --decimal says which."""
     export = page(("gpu__time_duration.sum", "us", "1,024"))
