@@ -155,6 +155,43 @@ def test_a_duration_that_cannot_be_at_the_end_of_a_stretch(monkeypatch, tmp_path
     assert len(unknown) == 9
 
 
+@pytest.mark.parametrize(
+    "kept_of",
+    [{"cpu_op", "user_annotation"}, {"kernel"}, {"kernel", "cuda_runtime"}],
+    ids=["the host alone", "kernels alone", "no operators"],
+)
+def test_parts_of_a_trace_in_stretches(monkeypatch, tmp_path, kept_of):
+    path = long(tmp_path)
+    document = json.loads(path.read_text())
+    document["traceEvents"] = [e for e in document["traceEvents"] if e["cat"] in kept_of]
+    path.write_text(json.dumps(document))
+    again, stretches = in_stretches(monkeypatch, path, 30)
+    assert stretches > 1
+    same(load([path]), again)
+
+
+def test_launches_joined_by_external_id_over_many_stretches(monkeypatch, tmp_path):
+    """Launches stand on a thread of their own, and nesting joins none in any stretch."""
+    trace = Trace()
+    for at in range(60):
+        number = trace.op("aten::mul", 100 * at, 50, ((4,), "fp32"), ((4,), "fp32"))["args"][
+            "External id"
+        ]
+        trace.kernel("k", 100 * at + 20, 5, launch=100 * at + 10)
+        launch = trace.events[-2]
+        launch |= {"tid": 9}
+        launch["args"] |= {"External id": number}
+    path = tmp_path / "long.json"
+    path.write_text(trace.text())
+    again, stretches = in_stretches(monkeypatch, path, 30)
+    assert stretches > 3
+    same(load([path]), again)
+    rows = again.rows()
+    causes = {again.signatures[rows[row["parent"]]["signature"]].name
+              for row in rows if row["kind"] == "kernel"}  # fmt: skip
+    assert causes == {"aten::mul"}
+
+
 def test_gzipped_and_in_stretches(monkeypatch, tmp_path):
     path = long(tmp_path)
     packed = path.with_suffix(".json.gz")
