@@ -139,6 +139,16 @@ def test_what_is_not_fused_could_take_half():
     assert finding.saves_s == pytest.approx((1 - 2.1 / 4.1) * 1e-3)
 
 
+def test_a_pipe_that_multiplies_integers_lacks_no_fused_ones():
+    """0.4 G adds take 80 us of the 1 ms in which the pipe is 90 % busy: with something else."""
+    few = {row[0]: row[1] for row in FIRES}["RF412"] | {
+        "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum": 2e8,
+        "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum": 2e8,
+        "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 0.0,
+    }
+    assert "RF412" not in found(few)
+
+
 def test_a_camped_slice_could_be_three_times_as_fast():
     finding = found({"lts__t_sectors.max": 3e6, "lts__t_sectors.avg": 1e6})["RF413"]
 

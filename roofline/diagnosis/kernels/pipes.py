@@ -13,9 +13,10 @@ from roofline.diagnosis.kernels.launch_facts import (
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
+from roofline.work import Entry
 
 WARP = 32
-MOSTLY = 0.5  # of the special unit's work, from which conversions are what it does
+MOSTLY = 0.5  # of what a unit does, from which it is what it does
 FUSED = 0.2  # assumed: share of flop in multiply-adds, below which there are none to speak of
 CORES = (VECTOR_FP32, VECTOR_FP64)
 TILE = 4096.0  # B of shared memory a block, less than any tile of a matrix product takes
@@ -34,7 +35,8 @@ def wrong_pipe(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF407",
         item,
-        f"{brief(item.name)} keeps the fp32 cores {fma:.0f} % busy and the tensor cores idle",
+        f"{brief(item.name)} keeps the fp32 cores {fma:.0f} % busy"
+        + ("" if tensor is None else " and the tensor cores idle"),
         (
             f"tf32 ceiling {show(ceiling.rate, 'flop/s')}, fp32 cores {show(cores.rate, 'flop/s')}",
             "only matrix products can move to the tensor cores",
@@ -73,13 +75,16 @@ def special_functions(item: Item, fact: Facts, program: Program) -> Iterator[Fin
 
 def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF412: adds and multiplies apart, on a pipe whose peak is that of both in one."""
-    del program
     executed = item.placement.work.executed
     lines = [e for e in executed.entries if e.resource in CORES] if executed else []
     flop = sum(e.amount for e in lines)
     fused = sum(e.amount for e in lines if "fma_pred" in e.why)
     busy = max(fact("fma_pipe") or 0.0, fact("fp64_pipe") or 0.0)
     if not flop or fused >= FUSED * flop or busy < BUSY:
+        return
+    # The fp32 pipe multiplies integers too: what fills it must be these flop.
+    alone_s = sum(_alone_s(e, program) for e in lines)
+    if item.measured_s and alone_s < MOSTLY * busy / 100 * item.measured_s:
         return
     # Each pair of them would be one instruction: of s fused flop and 1 - s apart, (1 - s) + s / 2
     # instructions become 1 / 2.
@@ -98,3 +103,10 @@ def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "its adds and multiplies do not belong together, or contracted it is no faster",
         then=1 / (2 - fused / flop),
     )
+
+
+def _alone_s(entry: Entry, program: Program) -> float:
+    """Time of its instructions on its pipe, whose peak is that of multiply-adds, two flop each."""
+    ceiling = program.roof.ceiling(entry.resource)
+    instructions = entry.amount / 2 if "fma_pred" in entry.why else entry.amount
+    return 0.0 if ceiling is None else instructions / (ceiling.rate / 2)
