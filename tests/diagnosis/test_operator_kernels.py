@@ -142,10 +142,18 @@ def test_bytes_of_shared_memory_are_those_of_the_replay():
 SMALL = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
 
 
-def small_product(tmp_path, grid, apart_us=6.0):
-    """addmm of 141x512 by 512x512 in fp16 on an H100, as a trace holds it; three calls of it."""
+def small_product(tmp_path, grid, apart_us=6.0, recorded=None):
+    """addmm of 141x512 by 512x512 in fp16 on an H100, as a trace holds it; three calls of it.
+
+    `recorded` is what the trace says of the launch beside grid and block.
+    """
     trace = Trace(deviceProperties=[{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}])
     blocks = grid[0] * grid[1]
+    if recorded is None:
+        recorded = {
+            "registers per thread": 122, "shared memory": 81920, "blocks per SM": blocks / 132,
+            "warps per SM": blocks * 8 / 132, "est. achieved occupancy %": 2,
+        }  # fmt: skip
     for at in (0.0, apart_us, 2 * apart_us):
         trace.op(
             "aten::addmm", at, 5.0,
@@ -153,8 +161,7 @@ def small_product(tmp_path, grid, apart_us=6.0):
         )  # fmt: skip
         trace.kernel(
             SMALL, at + 4.0, 5.824, launch=at + 2.0, grid=[*grid, 1], block=[256, 1, 1],
-            **{"registers per thread": 122, "shared memory": 81920, "blocks per SM": blocks / 132,
-               "warps per SM": blocks * 8 / 132, "est. achieved occupancy %": 2},
+            **recorded,
         )  # fmt: skip
     return load([trace.write(tmp_path / "trace.json")])
 
@@ -180,6 +187,27 @@ def test_eight_tiles_on_132_sms(tmp_path):
     # 8 x 8 warps of 132 x 64
     assert "64 warps, 1% of those that the chip can hold" in finding.evidence
     assert f"by its kernel {SMALL[:57]}" in " ".join(finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "few"),
+    [
+        ({}, "less than one an SM"),
+        # 8 / 132 a SM, of which two fit
+        ({"registers per thread": 122, "shared memory": 81920}, "0.03 of one wave"),
+    ],
+)
+def test_few_tiles_where_the_trace_says_less_of_the_launch(tmp_path, recorded, few):
+    """Eight blocks on 132 SMs, however many of them one SM could hold."""
+    findings = {
+        f.code: f for f in diagnose(read(small_product(tmp_path, (4, 2), recorded=recorded)))
+    }
+    (tmp_path / "more").mkdir()
+    many = small_product(tmp_path / "more", (4, 33), recorded={})  # a block an SM: not few for sure
+
+    assert f"addmm starts 8 blocks, {few}: part of the chip is idle" in findings["RF402"].claim
+    assert "8 blocks of 128x128 results on 132 SMs" in findings["RF402"].evidence
+    assert "RF402" not in {f.code for f in diagnose(read(many))}
 
 
 def test_the_operator_carries_the_launch(tmp_path):

@@ -77,6 +77,9 @@ def waves_of(fact: Facts, program: Program) -> float | None:
     per_sm, threads, registers = (
         fact("blocks_per_sm"), fact("block_size"), fact("registers_per_thread"),
     )  # fmt: skip
+    grid, sms = fact("grid_size"), sm_count(fact, program)
+    if per_sm is None and registers and grid and sms:
+        per_sm = grid / sms
     warps_max, blocks_max, file = (
         limit(program, name)
         for name in ("warps_per_sm_max", "blocks_per_sm_max", "register_file_per_sm")

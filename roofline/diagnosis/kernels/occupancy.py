@@ -37,17 +37,23 @@ LIMITERS = {  # what it is, and what it does
 
 
 def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
-    """RF402: the grid does not fill the chip once."""
+    """RF402: the grid does not fill the chip once.
+
+    How many blocks an SM holds is not always known; fewer blocks than SMs are few all the same.
+    """
     waves, grid, sms = waves_of(fact, program), fact("grid_size"), sm_count(fact, program)
-    if waves is None or grid is None or waves >= FULL or near_roof(item, program):
+    if grid is None or near_roof(item, program):
+        return
+    if waves >= FULL if waves is not None else sms is None or grid >= sms:
         return
     if too_short(item, program) or _all_at_work(item, fact, program):
         return
     yield kernel_finding(
         "RF402",
         item,
-        f"{brief(item.name)} starts {number_of(round(grid), 'block')}, {waves:.2f} of one wave: "
-        "part of the chip is idle",
+        f"{brief(item.name)} starts {number_of(round(grid), 'block')}, "
+        + ("less than one an SM" if waves is None else f"{waves:.2f} of one wave")
+        + ": part of the chip is idle",
         (
             number_of(round(grid), "block")
             + (
