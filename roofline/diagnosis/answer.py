@@ -28,7 +28,7 @@ def _where(program: Program) -> str:
     takes = f"{name} takes {show(step_s, 's')}{of} for {step}"
     if whole.roof_s is None and program.roof.ceilings:
         return f"{takes}; nothing that ran is accounted for, so its roof is unknown."
-    if whole.roof_s is None:
+    if whole.roof_s is None or not program.roof.ceilings:  # what needs nothing has a roof of 0
         return f"{takes}; without ceilings of its device, how far that is from the roof is unknown."
     part = "" if (whole.coverage or 0) >= 0.995 else " (what is accounted for)"
     return (

@@ -442,6 +442,17 @@ def test_a_device_without_a_datasheet_is_named(tmp_path, name):
                for w in run.recorder.warnings)  # fmt: skip
 
 
+def test_work_that_needs_nothing_on_no_device_has_no_share_of_a_roof(tmp_path):
+    """A rank that only allocates: its operators need nothing, and nobody knows on what."""
+    trace = Trace(deviceProperties=[])
+    trace.op("aten::empty", 0, 9, "[4, 4]", "6", "", "", "", "")
+    document = of_run(load([trace.write(tmp_path / "rank-3.json")]))
+
+    assert document["answer"][0].endswith(
+        "without ceilings of its device, how far that is from the roof is unknown."
+    )
+
+
 def test_a_gpu_without_a_name_is_told_by_its_size(tmp_path):
     """ROCm of some versions writes none: 304 multiprocessors have the MI300X and the MI325X."""
     named = {"id": 0, "name": "", "numSms": 304, "totalGlobalMem": 206141652992}
