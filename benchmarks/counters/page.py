@@ -117,7 +117,8 @@ def page(document: dict[str, Any], run: Run) -> str:
         f"{max(abs(r.off) for r in long):.2%}, the {len(short)} of 20 us and more by at most",
         f"  {max(abs(r.off) for r in short):.2%}. Without a formula (random elements, the tiles of a "
         "matrix product) they are held",
-        "  against `ncu` with caches not flushed.",
+        "  against `ncu` with caches not flushed. Those are reads and writes together; apart, reads are off by at",
+        f"  most {_apart(every, 0):.2%} of their formula, and writes, which wait in the L2, by {_apart(every, 1):.2%}.",
         "- A flushed cache is empty and clean: what a kernel leaves in the L2 unwritten is missing from",
         f"  its bytes, {_share(every)} of them here at most. In the running program as much of another's",
         "  leavings is written out meanwhile. Copies by the copy engine are no kernels, and `ncu` does",
@@ -133,6 +134,12 @@ def page(document: dict[str, Any], run: Run) -> str:
 
 def _mb(moved: Bytes | None) -> str:
     return "-" if moved is None else " + ".join(f"{part / 1e6:.1f}" for part in moved)
+
+
+def _apart(every: list[Row], side: int) -> float:
+    """How far the sampled reads (0) or writes (1) are from their formula, at most."""
+    held = [(r.sampled[side], r.formula[side]) for r in every if r.formula and r.formula[side]]
+    return max(abs(sampled / formula - 1) for sampled, formula in held)
 
 
 def _share(every: list[Row]) -> str:
