@@ -1,5 +1,6 @@
 """The sampler of a recording: windows and pauses, what is kept, and what is said when it cannot."""
 
+import threading
 import time
 
 import numpy as np
@@ -9,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from roofline.capture.sampling import sampler as module  # noqa: E402
 from roofline.capture.sampling.sampler import Sampler  # noqa: E402
+from roofline.capture.sampling.session import Image  # noqa: E402
 from roofline.errors import Missing  # noqa: E402
 from tests.capture.sampling.toy_cupti import EXTRA, ToyCupti  # noqa: E402
 
@@ -55,15 +57,45 @@ def test_the_device_is_given_back(on_gpu):
     assert cupti.calls[-2:] == ["cuptiPmSamplingDisable", "cuptiProfilerHostDeinitialize"]
 
 
-def test_windows_grow_until_the_buffer_is_full_and_the_oldest_go(on_gpu, monkeypatch):
-    # Room for 500 samples of 20 us: a window of 10 ms.  The first takes 1 ms, then 2, 4, 8, 10.
+class Waits(threading.Event):
+    """Wakes at once, seven times, and then when it is told to; keeps how long it should have."""
+
+    def __init__(self):
+        super().__init__()
+        self.seconds, self.all = [], threading.Event()
+
+    def wait(self, timeout=None):
+        if len(self.seconds) < 7:
+            self.seconds.append(timeout)
+            return False
+        self.all.set()
+        return super().wait()
+
+
+def test_windows_grow_until_the_buffer_is_full(on_gpu, monkeypatch):
+    """Room for 500 samples of 20 us, a window of 10 ms: the first takes 1 ms, then 2, 4, 8, 10."""
     monkeypatch.setattr(module, "BUFFER_BYTES", 500 * module.RAW_BYTES)
     monkeypatch.setattr(module, "SHORT_S", 0.001)
-    sampler = started(ToyCupti())
-    time.sleep(0.2)
+    cupti, waits = ToyCupti(), Waits()
+    sampler = Sampler(interval_us=20, library=lambda: cupti)
+    sampler._wake = waits
+    sampler.start()
+    waits.all.wait()
     sampler.stop()
-    # At most one full window beside the last, and each window's edge.
-    assert 500 <= len(sampler.samples.starts) <= 1100
+    assert waits.seconds == pytest.approx([0.001, 0.002, 0.004, 0.008, 0.01, 0.01, 0.01])
+
+
+def test_the_oldest_windows_go(monkeypatch):
+    """Beside the last window at most one full one of 500 samples is kept, short ones as they fit."""
+    monkeypatch.setattr(module, "BUFFER_BYTES", 500 * module.RAW_BYTES)
+    sampler = Sampler(interval_us=20)
+    kept = []
+    for samples in (50, 100, 200, 400, 500, 500):
+        sampler._keep(Image(data=np.empty(0, np.uint8), samples=samples, lost=False))
+        kept.append([image.samples for image in sampler._images])
+    assert kept[2] == [50, 100, 200]
+    assert kept[3] == [200, 400]
+    assert kept[-1] == [500, 500]
 
 
 def test_afresh_forgets_and_samples_when_it_returns(on_gpu):
