@@ -11,6 +11,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.machinery import SourceFileLoader
 from types import TracebackType
@@ -150,7 +151,7 @@ def _show(error: BaseException) -> None:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
+        with suppress(AttributeError, ValueError):  # the script's own, or closed by it
             stream.flush()
 
 

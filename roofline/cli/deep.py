@@ -5,18 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roofline import runfile
-from roofline.cli.output import print_run
+from roofline.cli.output import print_nothing, print_run
 from roofline.cli.say import say, silent
 from roofline.errors import BadInput
 from roofline.replaying import deep
 from roofline.runfile import Run
 
 
-def earlier(against: Path | None, target: Path) -> Run | None:
-    """The run to hold the new one against: the one named, else the one that will be replaced."""
-    if against is not None:
-        return runfile.load(against)
-    if not target.exists():
+def replaced(target: Path) -> Run | None:
+    """The run that the new one takes the place of, to hold the new one against."""
+    if not target.is_file():
         return None
     try:
         return runfile.load(target)
@@ -33,13 +31,13 @@ def run_deep(
     warmup: int | None,
     steps: int | None,
     lines: int,
-    against: Path | None,
+    before: Run | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Look twice, save one run, print it and what became of it; the script's exit code."""
     tell = silent if quiet else say
-    before = earlier(against, target)
+    before = before or replaced(target)
     looked = deep(
         script,
         arguments,
@@ -52,6 +50,8 @@ def run_deep(
     run = looked.run
     if run is None:
         tell(f"{script} called no PyTorch operator; nothing to save")
+        if as_json:
+            print_nothing()
         return looked.exit_code
     runfile.save(run, target)
     if as_json or not quiet:

@@ -7,7 +7,7 @@ from typing import Any
 from roofline.report import text
 from roofline.report.against import against, print_against
 from roofline.report.console import console, print_whole
-from roofline.report.document import of_run
+from roofline.report.document import SCHEMA, of_run
 from roofline.runfile import Run
 
 
@@ -31,6 +31,11 @@ def print_run(
     text.print_document(document, screen, rows=rows, findings=findings)
     if before is not None:
         print_against(document["against"], screen)
+
+
+def print_nothing() -> None:
+    """The document of a script without operators: nothing is known, and nothing is 0."""
+    _print_json({"schema": SCHEMA, "device": None, "coverage": None, "items": [], "findings": []})
 
 
 def print_times(run: Run, *, by: str, rows: int) -> None:

@@ -15,7 +15,8 @@ def for_whoever_reads() -> Iterator[None]:
     """
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None and not sys.stdout.closed:  # a script may have closed it
+            sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
         if not any(isinstance(error, BrokenPipeError) for error in (end, end.__context__)):
             raise

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
+from click.core import ParameterSource
 
 from roofline import runfile
 from roofline.capture import INSTALL
@@ -106,6 +107,7 @@ def command(
       roofline run --counters train.py
     """
     check(script)
+    _together(sampled, deep)
     if sampled:
         require_driver()
         if deep:
@@ -115,15 +117,15 @@ def command(
     if importlib.util.find_spec("torch") is None:
         raise Missing(INSTALL)
 
+    before = None if against is None else runfile.load(against)
     device = _this_cpu(quiet)
     if deep:
         from roofline.cli.deep import run_deep
 
         return run_deep(
-            script, arguments, target, warmup=warmup, steps=steps, lines=kernels, against=against,
+            script, arguments, target, warmup=warmup, steps=steps, lines=kernels, before=before,
             as_json=as_json, quiet=quiet,
         )  # fmt: skip
-    before = None if against is None else runfile.load(against)
 
     def start() -> "Recording":
         from roofline.capture.recording import Recording
@@ -146,6 +148,18 @@ def command(
                 outcome, script, target, answer, before, as_json=as_json, quiet=quiet
             ),
         )
+
+
+def _together(sampled: bool, deep: bool) -> None:
+    """Refuse an option that says how to do what was not asked for."""
+    given = click.get_current_context().get_parameter_source
+    for needed, there, names in (
+        ("--deep", deep, {"kernels": "--kernels"}),
+        ("--counters", sampled, {"levels": "--levels", "sample_us": "--sample-us"}),
+    ):
+        for name, option in names.items():
+            if not there and given(name) is ParameterSource.COMMANDLINE:
+                raise BadInput(f"{option} goes with {needed}")
 
 
 def _this_cpu(quiet: bool) -> "Device | None":
@@ -198,6 +212,11 @@ def _finish(
     if run is None or not run.signatures:
         if not quiet:
             say(f"{script} called no PyTorch operator; nothing to save")
+        if as_json:
+            from roofline.cli.output import print_nothing
+
+            with redirect_stdout(answer), for_whoever_reads():
+                print_nothing()
         return
     runfile.save(run, target)
     if not quiet or as_json:

@@ -4,8 +4,9 @@ import sys
 
 
 def say(what: str) -> None:
-    """One line on standard error, under the name of the program."""
-    print(f"roofline: {what}", file=sys.stderr)
+    """One line on standard error, under the name of the program; a script may have closed it."""
+    if sys.stderr is not None and not sys.stderr.closed:
+        print(f"roofline: {what}", file=sys.stderr)
 
 
 def silent(_: str) -> None:

@@ -7,6 +7,7 @@ import click
 from roofline import runfile
 from roofline.cli import options
 from roofline.cli.output import print_run, print_times, print_what_if
+from roofline.errors import BadInput
 from roofline.program import GROUPINGS
 
 
@@ -36,6 +37,8 @@ def command(
       roofline show layernorm.roof --what-if device=h100-sxm,dtype=bf16,batch=64
       roofline show layernorm.roof --json | jq '.findings[0]'
     """
+    if what_if is not None and times:
+        raise BadInput("--what-if has no times on every axis; give one of --what-if and --times")
     if what_if is not None:
         print_what_if(runfile.load(run), what_if, by=by, rows=rows, as_json=as_json)
         return

@@ -88,6 +88,8 @@ def parse_changes(text: str) -> dict[str, str]:
             raise NotFound(
                 f"cannot change {key!r} of a recorded run; there is {', '.join(CHANGES)}"
             )
+        if key in changes:
+            raise BadInput(f"{key} is changed twice, to {changes[key]} and to {value}")
         changes[key] = value
     return changes
 
@@ -120,6 +122,11 @@ def what_if(
     """
     if dtype is not None and dtype not in FLOATS:
         raise NotFound(f"no floating-point type {dtype!r}; there is {', '.join(FLOATS)}")
+    if (dtype or batch) and all(s.call is None for s in run.signatures):
+        raise BadInput(
+            f"{run.recorder.program} holds no sizes of calls, only what counters saw of kernels: "
+            "nothing but its device can be changed"
+        )
     samples: Batch | None = None
     changed, said = run, {"device": device.name if device else None, "dtype": dtype}
     if batch is not None:
@@ -135,7 +142,7 @@ def what_if(
         recorder=run.recorder if device is None else replace(run.recorder, threads=None),
     )
     placed = recount(changed).as_one(_known_as_one(before))
-    if run.recorder.counters:  # sampled of what ran, under its own conditions
+    if run.recorder.counters or dtype or batch:  # counters are of what ran, as it ran
         placed = replace(placed, counted={})
     after = replace(
         before,
@@ -165,9 +172,11 @@ def _identity(item: Item) -> tuple[object, ...]:
 
 def _retyped(signature: Signature, dtype: str) -> Signature:
     """The signature with its floating-point tensors in `dtype`; what has no call stays unknown."""
-    call = signature.call
+    call, ledger = signature.call, signature.ledger
     if call is None:
-        return Signature(name=signature.name, ledger=unknown(signature.name))
+        if ledger is not None and not ledger.entries and not ledger.unaccounted:
+            return signature  # a view
+        return Signature(name=signature.name, ledger=unknown(f"{signature.name}: {NOT_REWRITTEN}"))
     return replace(
         signature,
         call=replace(

@@ -25,6 +25,10 @@ def document(what_if: WhatIf, by: str = "call") -> Document:
         "before": {"device": what_if.before.roof.name, **before},
         "after": {"device": what_if.after.roof.name, **after},
         "batch": _samples(what_if.batch, before["roof_s"], after["roof_s"]),
+        "unbounded_s": _sum([_measured(c) for c in changes if c.same_fraction_s is None]),
+        "no_ceiling": list(
+            dict.fromkeys(r.name for c in changes for r in c.after.placement.no_ceiling)
+        ),
         "not_rewritten": list(what_if.not_rewritten),
         "items": [_change(change) for change in changes],
     }
@@ -60,6 +64,13 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
             item["new_binding"] or "-",
         )
     print_whole(console, table)
+    if missing := made["no_ceiling"]:
+        console.print(
+            f"{after['device']} has no ceiling for {', '.join(missing)}: that part of the work has "
+            "no bound there"
+        )
+    if (unbounded_s := made["unbounded_s"]) is not None:
+        console.print(f"lines without a bound, in no new time: {seconds(unbounded_s)} of today's")
     if left := made["not_rewritten"]:
         shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
         console.print(f"not in the new times, since their sizes are not known: {shown}")
@@ -93,6 +104,11 @@ def _change(change: Change) -> Document:
     }
 
 
+def _measured(change: Change) -> float | None:
+    """Its time today, where that is more than nothing."""
+    return _step(change.before.measured_s, change.before.steps) or None
+
+
 def _sums(changes: Sequence[Change], side: str) -> Document:
     if side == "before":
         return {
@@ -107,8 +123,9 @@ def _sums(changes: Sequence[Change], side: str) -> Document:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    """What is known of them; views, which take nothing, are no answer where all else is unknown."""
+    known = [value for value in values if value]
+    return sum(known) if known or None not in values else None
 
 
 def _step(total: float | None, steps: int) -> float | None:

@@ -196,6 +196,29 @@ def test_a_script_without_torch_is_fine(folder):
     recorded = folder.roofline("run", "plain.py")
     assert recorded.err == "roofline: plain.py called no PyTorch operator; nothing to save\n"
     assert not (folder.path / "plain.roof").exists()
+    document = json.loads(folder.roofline("run", "--json", "plain.py").out)
+    assert (document["schema"], document["coverage"]) == ("roofline.placement/1", None)
+    assert (document["items"], document["findings"]) == ([], [])
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("end", ["sys.{0}.close()", "sys.{0} = None"])
+def test_a_script_may_do_away_with_its_streams(folder, stream, end):
+    folder.write("ends.py", f"import sys, torch\ntorch.ones(2).exp()\n{end.format(stream)}\n")
+    plain, recorded = folder.python("ends.py"), folder.roofline("run", "ends.py")
+    assert (plain.code, plain.err) == (recorded.code, recorded.err.partition("roofline: ")[0])
+    assert folder.run("ends.roof").signatures
+
+
+@pytest.mark.parametrize(
+    ("option", "needed"),
+    [("--kernels=3", "--deep"), ("--levels", "--counters"), ("--sample-us=2", "--counters")],
+)
+def test_an_option_without_the_one_it_goes_with_is_refused(folder, option, needed):
+    folder.write("plain.py", "")
+    ended = folder.roofline("run", option, "plain.py")
+    assert ended.code == 2
+    assert ended.err == f"roofline: {option.partition('=')[0]} goes with {needed}\n"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A run under other conditions: rewritten calls, other ceilings, no invented times."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,9 @@ from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Device
 from roofline.errors import BadInput, NotFound
 from roofline.program.whatif import parse_changes, what_if
 from roofline.report import whatif
+from roofline.report.console import console
+from roofline.runfile import Signature
+from roofline.work import unknown
 from tests.roofs import STATED
 from tests.runs import Script, call, tensor
 
@@ -48,7 +52,7 @@ def test_a_pipe_without_a_ceiling_stays_unknown():
     made = whatif.document(what_if(RUN, dtype="bf16"))
     (item,) = made["items"]
 
-    assert item["new_no_ceiling"] == ["tensor-bf16"]
+    assert item["new_no_ceiling"] == made["no_ceiling"] == ["tensor-bf16"]
     assert item["new_roof_s"] == pytest.approx(6e6 / 10e9)
 
 
@@ -65,9 +69,44 @@ def test_the_command(tmp_path, capsys):
     assert "what if dtype bf16: bounds, not measurements" in capsys.readouterr().out
 
 
+def test_what_no_rule_knows_is_in_no_new_time_and_said(capsys):
+    """40 ms of the product can be placed anew, 10 ms of an unknown kernel cannot: never 0."""
+    run = Script().add(MM, 40_000).add(call("mine::secret", X, out=X), 10_000).end_step().run()
+    made = whatif.document(what_if(run, device=OTHER))
+
+    assert made["unbounded_s"] == pytest.approx(10e-3)
+    assert made["after"]["same_fraction_s"] == pytest.approx(4e-3)
+    whatif.print_document(made, console(), 15)
+    assert "in no new time: 10.0 ms of today's" in capsys.readouterr().out
+
+
+def test_without_a_device_the_time_before_is_unknown_and_not_zero():
+    view = call("aten::view", X, [1000, 1000], out=X)  # takes nothing, on any device
+    run = Script().add(MM, 40_000).add(view, 10).end_step().run()
+    made = whatif.document(what_if(replace(run, device=None), device=OTHER))
+
+    assert made["before"]["roof_s"] is None
+    assert made["after"]["roof_s"] == pytest.approx(2e-3)
+    assert made["after"]["same_fraction_s"] is None
+
+
+def test_counters_of_kernels_have_no_sizes_to_change():
+    run = replace(RUN, signatures=(Signature(name="kernel", ledger=unknown("kernel")),))
+    for change in ({"dtype": "bf16"}, {"batch": 4}):
+        with pytest.raises(BadInput, match="holds no sizes of calls, only what counters saw"):
+            what_if(run, **change)
+
+
+def test_times_on_every_axis_are_those_of_the_run(tmp_path, capsys):
+    runfile.save(RUN, tmp_path / "x.roof")
+    assert main(["show", str(tmp_path / "x.roof"), "--what-if", "dtype=bf16", "--times"]) == 2
+    assert "give one of --what-if and --times" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("batch=2,batch=3", "batch is changed twice, to 2 and to 3"),
         ("colour=red", "cannot change 'colour' of a recorded run; there is device, dtype"),
         ("dtype", "changes are written k=v, such as dtype=bf16; got 'dtype'"),
     ],

@@ -18,7 +18,7 @@ from roofline.program.columns import measured_steps, storages
 from roofline.runfile import Run, Signature
 from roofline.work import unknown
 
-NOT_REWRITTEN = "its sizes with another batch are not known"
+NOT_REWRITTEN = "its sizes under the change are not known"
 
 __all__ = ["Batch", "Rebatched", "rebatched"]
 
