@@ -42,7 +42,10 @@ _KINDS: tuple[tuple[_Test, str], ...] = (
         _holds(b'"nodes"', b'"rf_id"'),
         "is a PyTorch execution trace, which has no times: profile with torch.profiler.profile",
     ),
-    (_holds(b'"nodes"', b'"ctrl_deps"'), "is a PyTorch execution trace, which has no times"),
+    (
+        lambda head: any(_holds(b'"nodes"', word)(head) for word in (b'"ctrl_deps"', b"-chakra")),
+        "is a PyTorch execution trace, which has no times",
+    ),
     (_holds(b"speedscope.app"), "is a speedscope file, which has call stacks but no operators"),
     (_holds(b'"nodes"', b'"head"', b"selfSize"), "is a V8 profile"),
     (_holds(b"<html"), "is a web page"),

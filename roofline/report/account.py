@@ -4,6 +4,7 @@ Schema ``roofline.account/1``.  Amounts are totals over all calls; null is unkno
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from roofline.accounting.account import Account, Group
@@ -13,7 +14,7 @@ from roofline.device import DRAM, Device, Roof
 from roofline.program import shapes
 from roofline.report.console import print_whole
 from roofline.units import number_of, show
-from roofline.work import Ledger
+from roofline.work import Entry
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -61,7 +62,26 @@ def _item(account: Account, group: Group, by: str, roof: Roof | None) -> Documen
         "calls": group.calls,
         **_counts(account, group, roof),
         "unaccounted": list(group.algorithmic.unaccounted),
+        "ledger": _apart(account, group),
     }
+
+
+def _apart(account: Account, group: Group) -> list[Document] | None:
+    """Of one distinct call the lines of its ledger, each with its reason; of several null."""
+    ledger = account.signatures[group.lines[0].signature].ledger
+    if ledger is None or len({line.signature for line in group.lines}) > 1:
+        return None
+    times = sum(line.calls for line in group.lines if not line.recomputed)
+    scaled = (
+        replace(
+            e,
+            amount=e.amount * times,
+            low=None if e.low is None else e.low * times,
+            high=None if e.high is None else e.high * times,
+        )
+        for e in ledger.entries
+    )
+    return [line | {"why": e.why} for e in scaled for line in _lines([e])]
 
 
 def _counts(account: Account, group: Group, roof: Roof | None) -> Document:
@@ -75,8 +95,8 @@ def _counts(account: Account, group: Group, roof: Roof | None) -> Document:
         "read": None if counted is None else read,
         "written": None if counted is None else written,
         "intensity": asked.flop / (read + written) if read + written else None,
-        "algorithmic": _lines(asked),
-        "executed": _lines(ran),
+        "algorithmic": _lines(asked.entries),
+        "executed": _lines(ran.entries),
         "exactness": asked.exactness.value if asked.exactness else "unknown",
         "roof_s": placed.roof_s if placed else None,
         "binding": placed.binding.name if placed and placed.binding else None,
@@ -90,11 +110,11 @@ def _expected(told: Expected | None) -> Expected | None:
     return None if told is None or told.lacking else told
 
 
-def _lines(ledger: Ledger) -> list[Document]:
+def _lines(entries: Iterable[Entry]) -> list[Document]:
     return [
         {"resource": e.resource.name, "amount": e.amount, "unit": e.resource.unit,
          "access": e.access, "exactness": e.exactness.value, "low": e.low, "high": e.high}
-        for e in ledger.entries
+        for e in entries
     ]  # fmt: skip
 
 

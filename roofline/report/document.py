@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from roofline.counters import busiest
-from roofline.device import BOUNDARIES, DRAM, PIPES, Ceiling, Resource, Roof
+from roofline.device import BOUNDARIES, DRAM, HIERARCHY, PIPES, Ceiling, Resource, Roof
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
 from roofline.importers.kernels import readable
@@ -111,7 +111,7 @@ def _placed(item: Item, n: int, roof: Roof) -> Document:
     binding = placement.binding
     return {
         "count": placement.count.value,
-        "demand": _demand(demand, placement.placed_at, n)
+        "demand": _demand(demand, placement.placed_at, roof, n)
         if ledger and by_formula and not _empty(ledger)
         else None,
         "flop": _per(placement.flop, n),
@@ -148,11 +148,13 @@ def _empty(ledger: Ledger) -> bool:
     return not ledger.entries and bool(ledger.unaccounted)
 
 
-def _demand(demand: Mapping[Resource, int], placed_at: Resource, n: int) -> Document:
+def _demand(demand: Mapping[Resource, int], placed_at: Resource, roof: Roof, n: int) -> Document:
     """Amounts by resource; boundaries beyond the one that holds the data are null: resident."""
     amounts: Document = {r.name: _per(amount, n) for r, amount in demand.items()}
-    if placed_at.name in amounts and "dram" not in amounts:
-        amounts["dram"] = None
+    if placed_at in demand and placed_at in HIERARCHY:
+        known = {ceiling.resource for ceiling in roof.ceilings} | {DRAM}
+        beyond = HIERARCHY[HIERARCHY.index(placed_at) + 1 :]
+        amounts |= {r.name: None for r in beyond if r in known and r not in demand}
     return amounts
 
 

@@ -92,6 +92,27 @@ def test_a_function_of_shapes_on_a_device(script, capsys):
     assert executed["tensor-bf16"] == 4 * 8 * 128 * 128 * 128 * (32 * 33 // 2)
 
 
+def test_one_call_keeps_its_lines_apart(tmp_path, capsys):
+    """Linear 8 to 16 on 4 rows, twice: 2*4*8*16 = 1,024 and a bias of 4*16 = 64 flop a call."""
+    path = tmp_path / "net.py"
+    path.write_text(
+        "import torch\n\ndef both():\n    layer = torch.nn.Linear(8, 16)\n"
+        "    return (lambda x: (layer(x), layer(x))), (torch.zeros(4, 8),)\n"
+    )
+    words = ["account", f"{path}:both", "--json", "--by"]
+    assert main([*words, "call"]) == 0
+    made = {i["name"]: i for i in json.loads(capsys.readouterr().out)["items"]}
+    assert main([*words, "phase"]) == 0
+    (whole,) = json.loads(capsys.readouterr().out)["items"]
+
+    flop = [(x["amount"], x["why"]) for x in made["aten::addmm"]["ledger"] if x["unit"] == "flop"]
+    assert flop == [
+        (2 * 1024, "multiply-add, M*N*K times"), (2 * 64, "add bias: 1 per output"),
+    ]  # fmt: skip
+    assert made["aten::addmm"]["flop"] == 2 * 1088
+    assert whole["ledger"] is None
+
+
 def test_fake_tensors_take_no_memory(script, capsys):
     found = document(capsys, "net.py:huge")  # its weight would take 4 TiB
     assert found["flop"] == 2 * 2**10 * 2**20 * 2**20

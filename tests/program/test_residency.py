@@ -4,10 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.call import Call
-from roofline.device import DRAM, L2
+from roofline.device import DRAM, L1, L2, Ceiling
 from roofline.program import read
 from roofline.program.residency import NEVER, reaches
-from tests.runs import Script, call, tensor
+from roofline.report.document import of_run
+from tests.runs import MEASURED, Script, call, device, tensor
 
 KB = tensor(250)  # 1000 B of fp32
 
@@ -80,3 +81,21 @@ def test_weights_that_are_far_apart_cross_dram_although_each_fits():
     assert far.placed_at == DRAM
     assert (first.once.placed_at, first.calls) == (DRAM, 1)  # nobody has touched it before
     assert (again.once.placed_at, again.calls) == (L2, 7)
+
+
+def test_what_lies_beyond_is_null():
+    """12 kB in an L1 of 32 kB: no bytes of the L2 and of memory, which is not to say unknown ones.
+
+    Nobody knows an L3 of this device: there is no line of it.
+    """
+    near = Ceiling(resource=L1, rate=1e12, provenance=MEASURED, capacity=32_000)
+    add = call("aten::add", tensor(1000), tensor(1000), 1, out=tensor(1000))
+    script = Script()
+    for warmup in (True, False):  # before the first call nobody has touched it
+        for _ in range(3):
+            script.add(add, 10, reads=(1, 2), writes=(3,))
+        script.end_step(warmup)
+    (warm,) = of_run(script.run(device(near)))["items"]
+
+    assert warm["placed_at"] == "l1"
+    assert warm["demand"] == {"vector-fp32": 3 * 1000, "l1": 3 * 12_000, "l2": None, "dram": None}

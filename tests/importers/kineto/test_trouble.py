@@ -306,6 +306,8 @@ def test_only_the_device(tmp_path):
     [
         ('{"schema": "1.0.1", "pid": 1, "nodes": [{"name": "x", "id": 2, "rf_id": 0}]}',
          "is a PyTorch execution trace, which has no times: profile with torch.profiler.profile"),
+        ('{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [{"name": "x", "id": 2}]}',
+         "is a PyTorch execution trace, which has no times"),
         ('{"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}',
          "is a speedscope file, which has call stacks but no operators"),
         ('{"traceEvents": []}', "holds no trace event with a duration"),
