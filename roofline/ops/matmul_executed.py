@@ -7,6 +7,7 @@ Measured on an H200: one useful row runs 8 times its useful flop.
 
 from roofline.call import Call, Tensor
 from roofline.device import Resource
+from roofline.errors import RooflineError
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, size
 from roofline.ops.shapes import product
@@ -40,8 +41,16 @@ def padded(call: Call) -> Ledger | None:
 
 
 def whole_tiles(call: Call) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
-    """M, N and K of a product on tensor cores, and the same filled up to whole tiles."""
-    if call.op not in OPERANDS or padded(call) is None:
+    """M, N and K of a product on tensor cores, and the same filled up to whole tiles.
+
+    None where there is no such product, or none of dense operands that can be understood.
+    """
+    if call.op not in OPERANDS:
+        return None
+    try:
+        if padded(call) is None:
+            return None
+    except RooflineError:  # `ops.account` says why
         return None
     at_a, at_b, transposed = OPERANDS[call.op]
     a, b = arguments.tensor(call, at_a), arguments.tensor(call, at_b)

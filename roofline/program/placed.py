@@ -138,4 +138,5 @@ def shapes(call: Call | None, limit: int = 4) -> str:
 
 
 def _shape(tensor: Tensor) -> str:
-    return f"{'x'.join(map(str, tensor.shape)) or 'scalar'} {tensor.dtype}"
+    layout = "" if tensor.layout == "strided" else f" {tensor.layout}"
+    return f"{'x'.join(map(str, tensor.shape)) or 'scalar'} {tensor.dtype}{layout}"

@@ -9,6 +9,7 @@ from roofline.call import Call
 from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
+from roofline.ops import PRODUCTS
 from roofline.program import read, single
 from roofline.provenance import spread
 from roofline.work import Entry, algorithmic
@@ -423,3 +424,25 @@ def test_work_of_a_few_starts_is_overhead_and_not_a_slow_operator():
     for _ in range(100):
         script.add(small, 100)
     assert "RF201" not in codes(read(script.end_step().run()))
+
+
+ODD_PRODUCTS = {
+    "sparse": (replace(tensor(64, 64), layout="sparse_csr", stored=64, places=64), tensor(64, 64)),
+    "of a type without a pipe": (tensor(64, 64, dtype="bool"), tensor(64, 64, dtype="bool")),
+    "of one argument": (tensor(64, 64),),
+    "of none": (),
+    "of a number": (3, tensor(64, 64)),
+    "of unknown sizes": (tensor(-1, 64), tensor(64, 64)),
+    "of scalars": (tensor(), tensor()),
+}
+
+
+@pytest.mark.parametrize("args", ODD_PRODUCTS.values(), ids=ODD_PRODUCTS)
+@pytest.mark.parametrize("op", sorted(PRODUCTS))
+def test_no_product_is_too_odd_to_be_diagnosed(op, args):
+    """What a rule cannot read is unaccounted for; the run is read and diagnosed all the same."""
+    odd = replace(call(op, *args, out=tensor(64, 64)), device="cuda")
+    known = call("aten::relu", tensor(1000), out=tensor(1000))
+    program = read(Script().add(odd, 50_000).add(known, 10).end_step().run())
+    assert all(finding.claim for finding in diagnose(program))
+    assert {item.name for item in program.by("call")} == {op, "aten::relu"}
