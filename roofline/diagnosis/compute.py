@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from roofline.diagnosis.alignment import odd_sizes
+from roofline.diagnosis.kernels import small_grids
 from roofline.diagnosis.memory import faults_s, worth_chains
 from roofline.diagnosis.picked import picks
 from roofline.diagnosis.prediction import down_to, to_roof_s
@@ -26,6 +27,7 @@ def far_below(program: Program) -> Iterator[Finding]:
     # Sizes whose time is a floor (RF307) or that no wide load fits (RF208) have their reason.
     explained |= {i.signatures[0] for held in flat_sizes(program).values() for i in held}
     explained |= {i.signatures[0] for i in program.by("call") if odd_sizes(i, program)[0]}
+    explained |= small_grids(program)
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in program.by("call"):
         if item.binding is not None and item.signatures[0] not in explained and _far(item, program):

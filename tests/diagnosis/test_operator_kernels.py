@@ -207,6 +207,7 @@ def test_few_tiles_where_the_trace_says_less_of_the_launch(tmp_path, recorded, f
 
     assert f"addmm starts 8 blocks, {few}: part of the chip is idle" in findings["RF402"].claim
     assert "8 blocks of 128x128 results on 132 SMs" in findings["RF402"].evidence
+    assert "RF201" not in findings  # which says that nothing explains it
     assert "RF402" not in {f.code for f in diagnose(read(many))}
 
 

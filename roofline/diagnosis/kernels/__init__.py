@@ -46,6 +46,16 @@ def from_counters(program: Program) -> Iterator[Finding]:
         yield _merged(sorted(findings, key=lambda f: f.saves_s or 0.0, reverse=True))
 
 
+def small_grids(program: Program) -> frozenset[int]:
+    """Signatures of calls that leave SMs without a block, which is why they are slow (RF402)."""
+    return frozenset(
+        item.signatures[0]
+        for item in program.by("call")
+        if (readings := readings_of(item, program)[0])
+        and any(few_blocks(item, reader(readings), program))
+    )
+
+
 def _each(program: Program) -> Iterator[Finding]:
     busy_s = program.whole.busy_s
     # What should not run at all needs no better launch.
