@@ -93,5 +93,6 @@ RULES = (
     *named(log_sigmoid, "log_sigmoid_forward"),
     *named(log_sigmoid_backward, "log_sigmoid_backward"),
     *named(fake_quantize, "fake_quantize_per_tensor_affine_cachemask",
-           "fake_quantize_per_channel_affine_cachemask"),
+           "fake_quantize_per_channel_affine_cachemask",
+           "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"),
 )  # fmt: skip

@@ -169,6 +169,7 @@ SPECIAL = [
     Row("log_sigmoid_backward", (f(6), f(6), f(0)), 30, 48, 24, 6),
     Row("fake_quantize_per_tensor_affine_cachemask", (f(6), 1.0, 0, 0, 255), 36, 24, 30),
     Row("fake_quantize_per_channel_affine_cachemask", (f(6), f(6), i(6), 0, 0, 255), 36, 24, 30),
+    Row("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", (f(6), f(1), i(1), i(1), 0, 255), 36, 24, 30),
     # scale, round, shift, clamp 2; a byte each is written
     Row("quantize_per_tensor", (f(6), 0.1, 10, "quint8"), 30, 24, 6, words="5 an element"),
     Row("quantize_per_tensor", (f(6), f(), i(), "qint32"), 30, 24 + 4 + 8, 24),
