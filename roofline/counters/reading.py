@@ -9,6 +9,7 @@ from roofline.work import Exactness
 Counters = Mapping[str, float]
 # Behind a name: no less, and no more, than this.
 LOW, HIGH = ":low", ":high"
+_NO_COUNT = 1e30  # B, s or flop: a damaged file; below it, what is made of two counters is finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class Reading:
 
 
 def known(counters: Counters, name: str) -> float | None:
-    """The value of one counter; None where it is absent or negative, which no count can be."""
+    """The value of one counter; None where it is absent, or what no count can be."""
     value = counters.get(name)
-    return None if value is None or value < 0 else value
+    return value if value is not None and 0 <= value < _NO_COUNT else None
 
 
 def first(

@@ -14,6 +14,7 @@ from typing import Any
 from roofline.errors import BadInput
 from roofline.importers.matching import Matched, match
 from roofline.runfile import LAUNCH_NUMBER, Event, Gap, Run, table
+from roofline.units import number_of
 
 NAMED = 6  # gaps that are told one by one
 # Caches and clocks of a replay are others, but it is no other kernel: so many times as long, and so
@@ -194,19 +195,24 @@ def _unmatched(replayed: Run, launches: Sequence[Row], found: Matched) -> Iterat
             if absent
             else "they fit no kernel of the timeline alone, by order and by duration"
         )
-        yield Gap(name=name, what=f"{count} replayed launches are left out: {why}", count=count)
+        yield Gap(
+            name=name, what=f"left out: {number_of(count, 'replayed launch')}; {why}", count=count
+        )
     if len(told) > NAMED:
         rest = sum(count for _, count in told[NAMED:])
-        what = f"{rest} replayed launches of {len(told) - NAMED} more kernels are left out likewise"
+        launches_of = f"{number_of(rest, 'replayed launch')} of"
+        what = f"left out likewise: {launches_of} {number_of(len(told) - NAMED, 'more kernel')}"
         yield Gap(name="replays", what=what, count=rest)
 
 
 def _strangers(timeline: Run, rows: Sequence[Row], replayed: Run, launches: Sequence[Row]) -> str:
-    def some(run: Run, each: Sequence[Row]) -> str:
-        names = [*dict.fromkeys(base(run.signatures[one["signature"]].name) for one in each)]
-        return ", ".join(names[:3]) or "no kernel"
+    def names(run: Run, each: Sequence[Row]) -> list[str]:
+        return [*dict.fromkeys(base(run.signatures[one["signature"]].name) for one in each)]
 
+    there, counted = names(timeline, rows), names(replayed, launches)
+    alike = "; those of one name are of other types or sizes" if {*there} & {*counted} else ""
     return (
         f"no kernel of {replayed.recorder.program} can be told in {timeline.recorder.program}: "
-        f"there is {some(timeline, rows)}; counted were {some(replayed, launches)}"
+        f"there is {', '.join(there[:3]) or 'no kernel'}; "
+        f"counted were {', '.join(counted[:3]) or 'no kernels'}{alike}"
     )

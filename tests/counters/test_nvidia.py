@@ -38,6 +38,17 @@ def test_weights():
     assert counters.executed(half | NO_TENSOR).demand() == {VECTOR_FP16: 20 + 200 + 4000}
 
 
+@pytest.mark.parametrize("damaged", [1e300, float("inf"), float("nan"), -5.0])
+def test_what_no_count_can_be_is_unknown_and_no_error(damaged):
+    """A damaged file: 1e300 bytes a second in 1e300 seconds are not even a number."""
+    names = ("dram__bytes_read.sum", "dram__bytes_write.sum", "dram__bytes.sum.per_second")
+    seen = dict.fromkeys((*names, "gpu__time_duration.sum"), damaged)
+
+    assert counters.seconds(seen).value is None
+    assert counters.achieved(seen) is None
+    assert counters.executed({name: damaged for name in instructions()}) is None
+
+
 NO_TENSOR = {f"{TENSOR}fp16.sum": 0.0}
 
 

@@ -95,8 +95,21 @@ def test_what_is_said_of_the_pages_is_said_of_the_replays():
 
 def test_recordings_of_two_programs_are_refused():
     """Their kernels have nothing in common but element-wise ones of other sizes."""
-    with pytest.raises(BadInput, match=r"no kernel of .* can be told in ln_hand.json.gz"):
+    told = r"no kernel of .* can be told in ln_hand.json.gz: .*; those of one name are of other"
+    with pytest.raises(BadInput, match=told):
         load([TRACES / "ln_hand.json.gz", PAGES / "decode_1.raw.csv.gz"])
+
+
+def test_pages_of_another_program_beside_ones_that_fit_are_left_out_and_named():
+    """One launch is one launch, two are launches."""
+    pages = [PAGES / "ln_hand.raw.csv.gz", PAGES / "decode_1.raw.csv.gz"]
+    run = load([TRACES / "ln_hand.json.gz", *pages])
+    left = [gap for gap in run.gaps if gap.what.startswith("left out: ")]
+
+    assert {gap.what.partition(";")[0] for gap in left if gap.count == 1} == {
+        "left out: 1 replayed launch"
+    }
+    assert any("launches; the timeline has no kernel" in gap.what for gap in left if gap.count > 1)
 
 
 def test_recordings_of_two_devices_are_refused():
