@@ -1,7 +1,7 @@
 """Which device a name means: what people type, and what tools print.
 
 A name is first compared as a whole with every id and alias; spelling (case, spaces, dashes,
-underscores) does not matter.  Failing that it is compared word by word: it must hold every word
+underscores) and the maker's name in front do not matter.  Failing that it is compared word by word: it must hold every word
 that tells the product apart, and may leave out brands, form factors and memory sizes.  So "h200"
 is enough, "rtx 2080" is not an RTX 2080 Ti, and "h100" is three devices.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from roofline.errors import NotFound, near
 
+MAKERS = re.compile(r"^(nvidia|amd|intel|google|apple)(?=.)")
 # Words of an id that say who made it or which line it belongs to.
 BRANDS = frozenset({
     "nvidia", "geforce", "tesla", "rtx", "jetson",
@@ -38,9 +39,9 @@ def match(name: str, names: Mapping[str, Iterable[str]]) -> str:
 
     A name that fits several devices, or none, raises NotFound with the candidates.
     """
-    key = spelled(name)
+    key = _unmade(name)
     for device_id, others in names.items():
-        if key and key in (spelled(device_id), *map(spelled, others)):
+        if key and key in (_unmade(device_id), *map(_unmade, others)):
             return device_id
     found = [device_id for device_id in names if _fits(_words(name), _words(device_id))]
     if len(found) == 1:
@@ -50,6 +51,10 @@ def match(name: str, names: Mapping[str, Iterable[str]]) -> str:
     close = _close(name, names)
     hint = f"the nearest are {', '.join(close)}; " if close else ""
     raise NotFound(f"no device {name!r}; {hint}`roofline devices` lists the {len(names)} there are")
+
+
+def _unmade(name: str) -> str:
+    return MAKERS.sub("", spelled(name))
 
 
 def _words(name: str) -> set[str]:

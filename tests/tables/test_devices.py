@@ -551,6 +551,7 @@ def test_every_device_answers_to_its_id_and_its_names_and_to_nobody_elses():
         for name in (device_id, device.name, *device.aliases):
             assert devices.find(name).id == device_id, name
             assert claimed.setdefault(name.lower(), device_id) == device_id
+        assert devices.find(device.name.partition(" ")[2]).id == device_id  # without its maker
     assert set(datasheet.aliases()) == set(ALL)
 
 
