@@ -1,9 +1,10 @@
 """Which device a name means: what people type, and what tools print.
 
 A name is first compared as a whole with every id and alias; spelling (case, spaces, dashes,
-underscores) and the maker's name in front do not matter.  Failing that it is compared word by word: it must hold every word
-that tells the product apart, and may leave out brands, form factors and memory sizes.  So "h200"
-is enough, "rtx 2080" is not an RTX 2080 Ti, and "h100" is three devices.
+underscores) and the maker's name in front do not matter.  Failing that it is compared word by
+word: it must hold every word that tells the product apart, and may leave out brands, form factors
+and memory sizes.  So "h200" is enough, "rtx 2080" is not an RTX 2080 Ti, and "h100" is three
+devices.
 """
 
 import re
