@@ -40,25 +40,26 @@ class CriticalPath:
 def critical_path(run: Run) -> CriticalPath | None:
     """None where nothing ran on a device, or steps have no length."""
     steps = [i for i in measured_steps(run) if run.steps[i].duration_ns]
-    spent, beside_ns, names, some = dict.fromkeys((*_WHAT, "waiting"), 0), 0, Counter[str](), False
+    on_path, waiting_ns, beside_ns, some = Counter[int](), 0, 0, False
     for step, work in _by_step(run, steps):
         some |= bool(work.start)
         begin = run.steps[step].start_ns
-        waited, path = _walk(work, begin, begin + run.steps[step].duration_ns)
+        waited, beside = _walk(work, begin, begin + run.steps[step].duration_ns, on_path)
         # On a device the recorder's own work on the host may hide behind kernels.
-        spent["waiting"] += max(waited - run.steps[step].bookkeeping_ns, 0)
-        beside_ns += sum(work.end) - sum(work.start)
-        for ns, at in path:
-            beside_ns -= work.end[at] - work.start[at]
-            spent[_WHAT[work.what[at]]] += ns
-            names[run.signatures[work.signature[at]].name] += ns
+        waiting_ns += max(waited - run.steps[step].bookkeeping_ns, 0)
+        beside_ns += beside
     if not some:
         return None
+    spent, names = dict.fromkeys(_WHAT, 0), Counter[str]()
+    for key, ns in on_path.items():
+        signature, what = divmod(key, len(_WHAT))
+        spent[_WHAT[what]] += ns
+        names[run.signatures[signature].name] += ns
     return CriticalPath(
         kernels_s=spent["kernel"] / 1e9,
         communication_s=spent["communication"] / 1e9,
         copies_s=spent["memcpy"] / 1e9,
-        waiting_s=spent["waiting"] / 1e9,
+        waiting_s=waiting_ns / 1e9,
         beside_s=beside_ns / 1e9,
         longest=tuple((name, ns / 1e9) for name, ns in names.most_common()),
     )
@@ -69,7 +70,7 @@ class _Work:
 
     def __init__(self) -> None:
         self.end, self.start = array("q"), array("q")
-        self.signature, self.what = array("i"), array("b")  # the latter in _WHAT
+        self.key = array("q")  # signature * len(_WHAT) + position in _WHAT
 
 
 def _by_step(run: Run, steps: Sequence[int]) -> Iterator[tuple[int, _Work]]:
@@ -77,24 +78,48 @@ def _by_step(run: Run, steps: Sequence[int]) -> Iterator[tuple[int, _Work]]:
     left = _counts(run)
     wanted, works = set(steps), dict[int, _Work]()
     for batch in _timed(run, ["signature", "kind", "step", "start_ns", "duration_ns", "parent"]):
-        names = ("signature", "step", "start_ns", "duration_ns")
-        talks, copies = communicates(run, batch), is_kind(batch, ("memcpy",))
-        columns = (batch[name].to_pylist() for name in names)
-        for signature, step, start, ns, talk, copy in zip(
-            *columns, talks.to_pylist(), copies.to_pylist(), strict=True
-        ):
+        step_of, *columns = _columns(run, batch)
+        for step, at, until in _stretches(step_of):
             if step not in wanted:
                 continue
-            work = works.get(step)
-            if work is None:
-                work = works[step] = _Work()
-            work.start.append(start)
-            work.end.append(start + ns)
-            work.signature.append(signature)
-            work.what.append(1 if talk else 2 if copy else 0)
+            work = works.setdefault(step, _Work())
+            for kept, column in zip((work.start, work.end, work.key), columns, strict=True):
+                kept.frombytes(column[at:until].cast("B"))
         for step in [step for step, work in works.items() if len(work.start) == left[step]]:
             yield step, works.pop(step)
     yield from ((step, _Work()) for step in steps if not left[step])
+
+
+def _columns(run: Run, rows: "pa.Table") -> tuple["pa.Array", memoryview, memoryview, memoryview]:
+    """Step, start, end and key of some rows, those of one step together in their order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    what = pc.if_else(communicates(run, rows), 1, pc.if_else(is_kind(rows, ("memcpy",)), 2, 0))
+    table = pa.table({
+        "step": rows["step"],
+        "start": rows["start_ns"],
+        "end": pc.add(rows["start_ns"], rows["duration_ns"]),
+        "key": pc.add(pc.multiply(rows["signature"].cast(pa.int64()), len(_WHAT)), what),
+    })  # fmt: skip
+    ordered = table.take(pc.array_sort_indices(table["step"])).combine_chunks()
+    step, *columns = (column.combine_chunks() for column in ordered.columns)
+    start, end, key = (
+        memoryview(each.buffers()[1]).cast("q")[each.offset : each.offset + len(each)]
+        for each in columns
+    )
+    return step, start, end, key
+
+
+def _stretches(steps: "pa.Array") -> Iterator[tuple[int, int, int]]:
+    """Each step with the first of its rows and the one after the last."""
+    import pyarrow.compute as pc
+
+    runs = pc.run_end_encode(steps)
+    at = 0
+    for step, until in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        yield step, at, until
+        at = until
 
 
 def _counts(run: Run) -> Counter[int]:
@@ -117,18 +142,27 @@ def _timed(run: Run, names: Sequence[str]) -> "Iterator[pa.Table]":
         yield table.filter(ran)
 
 
-def _walk(work: _Work, begin: int, end: int) -> tuple[int, Iterator[tuple[int, int]]]:
-    """Time of nothing, and (ns on the path, place in `work`) of what is on it, last first."""
-    order = sorted(range(len(work.end)), key=lambda at: (work.end[at], work.start[at]))
-    ends = array("q", (work.end[at] for at in order))
-    lasted, places = array("q"), array("q")
-    now, at, waited = end, len(order) - 1, 0
+def _walk(work: _Work, begin: int, end: int, on_path: Counter[int]) -> tuple[int, int]:
+    """Time of nothing, and of work that is not on the path [ns]; what is on it goes to `on_path`,
+    by the key of the work.
+    """
+    starts, ends, keys = work.start.tolist(), work.end.tolist(), work.key.tolist()
+    order = sorted(range(len(ends)), key=starts.__getitem__)
+    order.sort(key=ends.__getitem__)
+    last = [ends[place] for place in order]
+    now, at, waited, beside = end, len(order) - 1, 0, sum(ends) - sum(starts)
     while at >= 0:
         place = order[at]
-        start, reached = work.start[place], min(work.end[place], now)
+        start, reached = starts[place], ends[place]
+        beside -= reached - start
+        reached, start = min(reached, now), max(start, begin)
         waited += now - reached
-        lasted.append(max(reached - max(start, begin), 0))
-        places.append(place)
-        now = max(start, begin)
-        at = min(bisect_right(ends, now + TOUCHING_NS), at) - 1
-    return waited + max(now - begin, 0), zip(lasted, places, strict=True)
+        if reached > start:
+            on_path[keys[place]] += reached - start
+        now = start
+        # Mostly what ended last before it is the one before it.
+        if at and last[at - 1] <= now + TOUCHING_NS:
+            at -= 1
+        else:
+            at = min(bisect_right(last, now + TOUCHING_NS), at) - 1
+    return waited + max(now - begin, 0), beside
