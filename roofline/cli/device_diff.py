@@ -54,7 +54,7 @@ def _measurement(name: str) -> Device:
     back = int(asked["back"] or 0)
     if back >= len(history):
         raise NotFound(
-            f"no measurement {name!r}; {len(history)} of {device_id} are kept in {kept.home()}"
+            f"no measurement {name!r}; {kept.home()} keeps {len(history)} of {device_id}"
         )
     return kept.read(history[-1 - back])
 

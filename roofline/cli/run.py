@@ -178,8 +178,15 @@ def _this_cpu(quiet: bool) -> "Device | None":
         say("this CPU was never measured; measuring it quickly")
     # -P: a file of the user's that is called like a module must not be imported for it.
     command = [sys.executable, "-P", "-m", "roofline", "measure", "--quick"]
-    code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
-    if code != 0:
+    measured = subprocess.run(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE if quiet else None,
+        text=True,
+        check=False,
+    )
+    if measured.returncode != 0:
+        sys.stderr.write(measured.stderr or "")
         say("measuring failed; times will have no roof beside them")
     return newest(device_id())
 

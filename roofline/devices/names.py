@@ -50,7 +50,8 @@ def match(name: str, names: Mapping[str, Iterable[str]]) -> str:
     if found:
         raise NotFound(f"{name!r} is more than one device: {_listed(found)}; name one of them")
     close = _close(name, names)
-    hint = f"the nearest are {', '.join(close)}; " if close else ""
+    nearest = "the nearest are" if len(close) > 1 else "the nearest is"
+    hint = f"{nearest} {', '.join(close)}; " if close else ""
     raise NotFound(f"no device {name!r}; {hint}`roofline devices` lists the {len(names)} there are")
 
 

@@ -98,10 +98,10 @@ def test_files(two, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--diff", "toy~2", "toy"], "no measurement 'toy~2'; 2 of toy are kept in"),
+        (["--diff", "toy~2", "toy"], "keeps 2 of toy"),
         (
             ["--diff", "h200", "toy"],
-            "no measurement 'h200'; 0 of nvidia-h200-sxm-141gb are kept in",
+            "keeps 0 of nvidia-h200-sxm-141gb",
         ),
         (["toy", "--diff", "toy", "toy"], "takes no 'toy' beside them"),
     ],

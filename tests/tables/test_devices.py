@@ -589,7 +589,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("name", "near"), UNKNOWN)
 def test_an_unknown_name_lists_the_nearest(name, near):
-    with pytest.raises(NotFound, match=f"no device '{name}'; the nearest are .*{near}"):
+    with pytest.raises(NotFound, match=f"no device '{name}'; the nearest (is|are) .*{near}"):
         devices.find(name)
 
 
