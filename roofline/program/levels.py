@@ -1,6 +1,9 @@
 """The boundary that the data of each call crossed: as memory was recorded, or within bounds."""
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import tee
 from typing import TYPE_CHECKING
 
 from roofline.device import HIERARCHY
@@ -13,6 +16,8 @@ from roofline.runfile import Run
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Between = Callable[[int, Range], tuple[int, int]]  # signature and reach -> near, far
 
 _DEPTH = {boundary: at for at, boundary in enumerate(HIERARCHY)}
 
@@ -32,18 +37,15 @@ def levels(
         each = pa.array([_DEPTH[placed.level(at, None)] for at in range(len(placed.signatures))])
         known = each.cast(pa.int8()).take(signatures)
         return known, known
-    found = _recorded(run, placed, events) if storages(run) else _bounded(placed, events)
-    known_at: dict[tuple[int, Range], tuple[int, int]] = {}
-    near, far = bytearray(len(signatures)), bytearray(len(signatures))
-    for row, ((at, _), reach) in enumerate(zip(_calls(events), found, strict=True)):
-        if (at, reach) not in known_at:
-            known_at[at, reach] = _between(placed, at, reach, means_s.get(at))
-        near[row], far[row] = known_at[at, reach]
-    one, other = (
-        pa.Array.from_buffers(pa.int8(), len(side), [None, pa.py_buffer(side)])
-        for side in (near, far)
-    )
-    return one, other
+
+    @cache
+    def between(signature: int, reach: Range) -> tuple[int, int]:
+        return _between(placed, signature, reach, means_s.get(signature))
+
+    if not storages(run):
+        return _bounded(placed, events, between)
+    found = _recorded(run, placed, events)
+    return _columns(map(between, signatures.to_pylist(), found))
 
 
 def _between(placed: Placed, signature: int, reach: Range, mean_s: float | None) -> tuple[int, int]:
@@ -65,16 +67,59 @@ def _recorded(run: Run, placed: Placed, events: "pa.Table") -> list[Range]:
     return [Range(each[row], each[row]) for row in events["row"].to_pylist()]
 
 
-def _bounded(placed: Placed, events: "pa.Table") -> Iterator[Range]:
-    """As shapes alone allow."""
+def _bounded(placed: Placed, events: "pa.Table", between: Between) -> tuple["pa.Array", "pa.Array"]:
+    """As shapes alone allow: once for steps that are alike."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     free = [placed.free(at) or s.call is None for at, s in enumerate(placed.signatures)]
+    busy = pa.array([not each for each in free], pa.bool_()).take(events["signature"])
+    unfollowed = _columns(between(at, OPEN) if each else (0, 0) for at, each in enumerate(free))
     caches = {c.capacity for c in placed.roof.ceilings if c.resource in HIERARCHY and c.capacity}
-    busy = (call for call in _calls(events) if not free[call[0]])
-    found = ranges(busy, placed.signatures, caches)
-    return (OPEN if free[signature] else next(found) for signature, _ in _calls(events))
+    before: Sequence[Range] | None = None
+    step: list[tuple[int, int]] = []
+    followed: list[pa.Array] = []
+    calls, again = tee(_steps(events, busy))
+    for signatures, found in zip(again, ranges(calls, placed.signatures, caches), strict=True):
+        if found is not before:
+            before, step = found, list(map(between, signatures, found))
+            columns = _columns(step)
+        followed.append(columns)
+    near, far = (
+        pc.replace_with_mask(
+            own.take(events["signature"]).combine_chunks(),
+            busy.combine_chunks(),
+            pa.concat_arrays([pa.array([], pa.int8()), *(each[side] for each in followed)]),
+        )
+        for side, own in enumerate(unfollowed)
+    )
+    return near, far
 
 
-def _calls(events: "pa.Table") -> Iterator[tuple[int, int]]:
-    """Signature and step of each of `events`."""
-    for _, batch in batches(events, ["signature", "step"]):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+def _steps(events: "pa.Table", chosen: "pa.ChunkedArray") -> Iterator[Sequence[int]]:
+    """The signatures of the `chosen` events, step by step."""
+    import pyarrow.compute as pc
+
+    calls, current = array("i"), None
+    for at, batch in batches(events, ["signature", "step"]):
+        some = batch.filter(chosen.slice(at, len(batch)).combine_chunks())
+        signatures, begin = some["signature"].to_pylist(), 0
+        runs = pc.run_end_encode(some["step"])
+        for step, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            if step != current and calls:
+                yield calls
+                calls = array("i")
+            current = step
+            calls.extend(signatures[begin:end])
+            begin = end
+    if calls:
+        yield calls
+
+
+def _columns(levels: Iterable[tuple[int, int]]) -> tuple["pa.Array", "pa.Array"]:
+    """Pairs of positions as two columns."""
+    import pyarrow as pa
+
+    pairs = [*levels]
+    near, far = (pa.array(bytes(pair[side] for pair in pairs), pa.int8()) for side in (0, 1))
+    return near, far

@@ -9,10 +9,7 @@ farthest, both in bytes of different tensors touched since, as in `residency`.  
 recording is taken to have been like the first one recorded.
 """
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 from roofline.call import Tensor
@@ -41,22 +38,22 @@ class Needs(NamedTuple):
 
 
 def ranges(
-    rows: Iterable[tuple[int, int]], signatures: Sequence[Signature], caches: Iterable[int]
-) -> Iterator[Range]:
-    """For each event, (signature, step), in order, by `caches` of so many bytes.
+    steps: Iterable[Sequence[int]], signatures: Sequence[Signature], caches: Iterable[int]
+) -> Iterator[Sequence[Range]]:
+    """For each step the ranges of its calls, in order, by `caches` of so many bytes.
 
-    Views must not be among them.
+    Of `steps` the signatures are given, without views.  A step like the one before has the very
+    same ranges.
     """
     passing = _Passing([_needs(signature) for signature in signatures], sorted(caches))
-    before = array("i")  # the step before, and what was found in it
-    found: list[Range] = []
-    for _, events in groupby(rows, key=itemgetter(1)):
-        calls = array("i", (signature for signature, _ in events))
+    before: Sequence[int] | None = None  # the step before, and what was found in it
+    found: Sequence[Range] = []
+    for calls in steps:
         if calls != before:
-            if not before:
+            if before is None:
                 passing.step(calls)
             before, found = calls, passing.step(calls)
-        yield from found
+        yield found
 
 
 class _Caches:

@@ -96,15 +96,15 @@ def test_distances_by_hand():
     then 400 and 800 of that step, 1000 and 400 of this one: 4600 B.
     """
     calls = [signature(250, result=100), signature(500, 100, result=200)]
-    rows = [(0, 0), (1, 0)]
+    step = [0, 1]
 
-    assert [*ranges(rows, calls, (4600, 4200))] == [Range(4200, 4200), Range(4600, 4600)]
-    assert [*ranges(rows, calls, (4599, 4199))] == [Range(4599, 4599), Range(NEVER, NEVER)]
+    assert [*ranges([step], calls, (4600, 4200))] == [[Range(4200, 4200), Range(4600, 4600)]]
+    assert [*ranges([step], calls, (4599, 4199))] == [[Range(4599, 4599), Range(NEVER, NEVER)]]
 
 
 def test_nothing_is_said_of_no_calls():
     assert [*ranges([], [], (1,))] == []
-    assert [*ranges([(0, 0)], [Signature(name="kernel")], (1,))] == [Range(None, None)]
+    assert [*ranges([[0]], [Signature(name="kernel")], (1,))] == [[Range(None, None)]]
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
