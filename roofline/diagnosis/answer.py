@@ -50,7 +50,8 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
     if advice:
         first = advice[0]
         todo = re.split(r"[:;]", first.next_step, maxsplit=1)[0]
-        return f"First, {todo}: {first.claim}; at most {show(first.saves_s or 0.0, 's')} to win."
+        most = f"at most {show(first.saves_s or 0.0, 's')} to win"
+        return f"First, {todo} ({most}), because {first.claim}."
     if doubts:
         return f"First settle a doubt about the model: {doubts[0].claim}."
     if not program.parts and program.roof.ceilings:

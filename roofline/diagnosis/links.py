@@ -25,8 +25,8 @@ def exposed(program: Program) -> Iterator[Finding]:
         code="RF501",
         item="",
         claim=(
-            f"communication is exposed: {show(alone_s, 's')} a step, {alone_s / step_s:.0%} of "
-            "it, the device does nothing else"
+            f"for {show(alone_s, 's')} a step, {alone_s / step_s:.0%} of it, the device only "
+            "communicates"
         ),
         evidence=(
             f"it communicates for {show(talking_s, 's')} a step, "

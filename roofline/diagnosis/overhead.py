@@ -44,7 +44,7 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
         code="RF301",
         item="",
         claim=(
-            f"bound by overhead: {spent_s / step_s:.0%} of a step goes into starting "
+            f"{spent_s / step_s:.0%} of a step goes into starting "
             f"{number_of(round(whole.calls), 'operator')}, not into their work"
         ),
         evidence=(
@@ -78,7 +78,7 @@ def launch_bound(program: Program) -> Iterator[Finding]:
         code="RF305",
         item="",
         claim=(
-            f"launch-bound: starting {number_of(round(started), 'kernel')} one by one takes "
+            f"starting {number_of(round(started), 'kernel')} one by one takes "
             f"{show(started * launch_s, 's')}, running them {show(whole.busy_s, 's')}"
         ),
         evidence=(
@@ -87,7 +87,7 @@ def launch_bound(program: Program) -> Iterator[Finding]:
             *ways_out(program, started * launch_s),
         ),
         next_step=(
-            "capture them in a graph, fuse them, or give each more work (a bigger batch); "
+            "capture them in a graph, fuse them, or give each more work by a bigger batch; "
             "making one kernel faster gains nothing until then"
         ),
         saves_s=started * launch_s - whole.busy_s,

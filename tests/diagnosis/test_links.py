@@ -54,7 +54,7 @@ def test_communication_after_computation_is_exposed():
     finding = found(program)["RF501"]
 
     assert program.overlap.streams == 2
-    assert "communication is exposed: 20.0 us a step, 20% of it" in finding.claim
+    assert "for 20.0 us a step, 20% of it, the device only communicates" in finding.claim
     assert finding.evidence[0].endswith("0% of that beside other kernels")
     assert finding.evidence[1] == "its bytes need 17.5 us a step at the ceiling of the link"
     assert finding.then_s == (pytest.approx(80e-6), pytest.approx(100e-6))
