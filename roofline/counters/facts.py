@@ -156,7 +156,7 @@ def facts(counters: Counters) -> Mapping[str, Reading]:
     found: dict[str, Reading] = {}
     for fact, (unit, names) in NAMES.items():
         reading = first(counters, ((name, 1, "") for name in names), unit)
-        if reading is not None:
+        if reading is not None and (reading.value or unit != "Hz"):  # no clock stands still
             found[fact] = reading
     for fact, (unit, above, below) in RATIOS.items():
         dividend, divisor = known(counters, above), known(counters, below)

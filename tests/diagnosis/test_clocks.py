@@ -100,3 +100,7 @@ def test_the_document_carries_the_ceilings_clock():
     shown = document(read(run))
     assert [c["clock_hz"] for c in shown["roof"]] == [1.98e9, 1.98e9]
     assert shown["items"][0]["bounds"][0]["clock_hz"] == 1.98e9
+
+
+def test_a_clock_of_zero_is_one_that_was_not_read():
+    assert findings(ARITHMETIC, 0.0) == []
