@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.importers import copies
 from roofline.importers.kernels import readable
+from roofline.importers.nsys.configured import counters
 from roofline.importers.nsys.joins import Joined
 from roofline.importers.nsys.ranges import Range
 from roofline.importers.nsys.read import WHAT
@@ -21,8 +22,7 @@ COPIES = {
     9: "HtoH", 10: "PtoP",
 }  # fmt: skip
 KINDS = ("kernel", "memcpy")
-# A kernel's launch configuration is kept under the names that a PyTorch trace has for it.
-COUNTERS = ("grid", "block", "registers per thread", "shared memory")
+_BLOCK = 65_536  # rows that are alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,7 @@ def convert(
         "thread": _thread(ran["process"], processes),
         "stream": ran["stream"],
         "parent": pc.add(ran["launch"].cast(pa.int64()), ran.num_rows),
-        "counters": _taken([_counters(c) for c in joined.configurations], ran["configuration"],
-                           arrow_schema().field("counters").type),
+        "counters": counters(joined.configurations, ran["configuration"]),
     })  # fmt: skip
     started = _rows(launches.num_rows, {
         "signature": _taken(called, pc.index_in(launches["name"], value_set=names), pa.int32()),
@@ -121,11 +120,6 @@ def _copy(kind: int | None) -> str:
 
 def _kind(key: tuple[Any, ...]) -> int:
     return KINDS.index("kernel" if WHAT[key[0]] == "kernel" else "memcpy")
-
-
-def _counters(configuration: tuple[Any, ...]) -> list[tuple[str, float]]:
-    pairs = zip(COUNTERS, configuration, strict=True)
-    return [(name, float(value)) for name, value in pairs if value is not None]
 
 
 def _span(*tables: "pa.Table") -> tuple[int, int]:
@@ -194,10 +188,11 @@ def _worded(words: Sequence[str], numbers: Any) -> "pa.DictionaryArray":
     return pa.DictionaryArray.from_arrays(numbers, pa.array(words, pa.string()))
 
 
-def _same(word: str, count: int) -> "pa.DictionaryArray":
+def _same(word: str, count: int) -> "pa.ChunkedArray":
     import pyarrow as pa
 
-    return _worded([word], pa.repeat(pa.scalar(0, pa.int32()), count))
+    numbers = pa.repeat(pa.scalar(0, pa.int32()), min(count, _BLOCK))
+    return _repeated(_worded([word], numbers), count)
 
 
 def _rows(count: int, columns: Mapping[str, Any]) -> "pa.Table":
@@ -210,7 +205,7 @@ def _rows(count: int, columns: Mapping[str, Any]) -> "pa.Table":
         given = columns.get(field.name)
         if given is not None:
             given = pa.chunked_array([given]) if isinstance(given, pa.Array) else given
-            whole[field.name] = given.cast(field.type)
+            whole[field.name] = given if given.type == field.type else given.cast(field.type)
         elif field.name == "phase":
             whole[field.name] = _same("other", count)
         elif field.name in ("module", "thread"):
@@ -223,9 +218,14 @@ def _rows(count: int, columns: Mapping[str, Any]) -> "pa.Table":
 
 
 def _empty_lists(count: int, kind: Any) -> "pa.ChunkedArray":
-    """Empty lists, of which one block is held however many there are."""
     import pyarrow as pa
 
-    block = pa.array([[]] * min(count, 65_536), kind)
+    return _repeated(pa.array([[]] * min(count, _BLOCK), kind), count)
+
+
+def _repeated(block: "pa.Array", count: int) -> "pa.ChunkedArray":
+    """`count` rows that are all alike, of which one block is held however many there are."""
+    import pyarrow as pa
+
     whole, rest = divmod(count, max(len(block), 1))
-    return pa.chunked_array([*[block] * whole, block.slice(0, rest)], kind)
+    return pa.chunked_array([*[block] * whole, block.slice(0, rest)], block.type)

@@ -192,6 +192,13 @@ def _numbered(rows: "pa.Table", columns: Sequence[str]) -> tuple["pa.Array", lis
     found: list[Distinct] = [()]
     number = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
     for name in columns:
+        least = pc.min_max(rows[name])
+        if rows[name].null_count in (0, rows.num_rows) and pc.equal(*least.values()).as_py() in (
+            True,
+            None,
+        ):
+            found = [(*each, least["min"].as_py()) for each in found]  # the same in all rows
+            continue
         # One column after the other, so that no number is larger than rows times values.
         each = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
         values = each.dictionary.to_pylist()

@@ -21,6 +21,8 @@ ACTIVITY = (
 )  # fmt: skip
 CALL = ("start", "stop", "thread", "correlation", "process", "name")
 WHAT = ("kernel", "memcpy", "memset")  # the column `what` is a position here
+_CALLS = ("runtime", "driver")
+_SIDE_BY_SIDE = 1 << 20  # rows from which on two halves of a table are read at once
 _PLAIN_ID = 1 << 24  # globalTid is vm << 48 | process << 24 | thread, globalPid has no thread
 
 
@@ -50,19 +52,23 @@ def read(path: Path, name: str) -> Database:
         gpus = _pairs(connection, tables.get("gpu"), "id", "gpu_name")
         export = _export(connection, tables.get("export"))
         ranges = _ranges(connection, tables.get("nvtx"), strings)
-    activities = [t for t in WHAT if t in tables]
-    calls = [t for t in ("runtime", "driver") if t in tables]
-    queries = [_activity(tables[t], t) for t in activities] + [_call(tables[t]) for t in calls]
+        queries = [
+            (what, part)
+            for what in (*WHAT, *_CALLS)
+            if what in tables
+            for part in _parts(connection, tables[what], what)
+        ]
     # Each query has a connection of its own, and the driver works outside the interpreter's lock.
     with ThreadPoolExecutor(max_workers=2) as pool:
-        found = list(pool.map(lambda query: fetch(path, query, name), queries))
+        found = list(pool.map(lambda query: (query[0], fetch(path, query[1], name)), queries))
     words = _Words(strings)
     try:
         ran = [
             _typed(words.numbered(t), ACTIVITY, {"what": WHAT.index(what)})
-            for what, t in zip(activities, found, strict=False)
+            for what, t in found
+            if what in WHAT
         ]
-        called = [_typed(words.numbered(_of(t)), CALL, {}) for t in found[len(activities) :]]
+        called = [_typed(words.numbered(_of(t)), CALL, {}) for what, t in found if what in _CALLS]
     except ValueError as error:  # of Arrow: text where a number belongs
         raise BadInput(f"{name} is damaged: {error}") from None
     return Database(
@@ -111,6 +117,20 @@ def _lacks(tables: Mapping[str, Table]) -> list[str]:
     if "strings" not in tables:
         lacks.append("no table of strings: kernels have numbers for names")
     return lacks
+
+
+def _parts(connection: sqlite3.Connection, table: Table, what: str) -> list[str]:
+    """The query of a table's rows, in order; of many rows the halves of them."""
+    query = _call(table) if what in _CALLS else _activity(table, what)
+    if "rowid" in table.columns:  # one of its own, with whatever in it
+        return [query]
+    try:
+        (last,) = connection.execute(f'SELECT max(rowid) FROM "{table.name}"').fetchone()
+    except sqlite3.OperationalError:  # a view, or a table without them
+        return [query]
+    if last is None or last < _SIDE_BY_SIDE:
+        return [query]
+    return [f"{query} WHERE rowid <= {last // 2}", f"{query} WHERE rowid > {last // 2}"]
 
 
 def _activity(table: Table, what: str) -> str:

@@ -2,12 +2,15 @@
 
 import gzip
 
+import pyarrow as pa
 import pytest
 
 from roofline import runfile
 from roofline.errors import BadInput
 from roofline.importers import Options, load
 from roofline.importers.nsys import database
+from roofline.importers.nsys import read as tables
+from roofline.importers.nsys.configured import counters
 from roofline.program import read
 from tests.importers.nsys.databases import TABLES, kernel, kernels, launch, pushed, run, write
 
@@ -41,6 +44,30 @@ def test_kernels_and_their_launches(driver, tmp_path):
     assert first["counters"] == {
         "grid": 20, "block": 128, "registers per thread": 32, "shared memory": 1024,
     }  # fmt: skip
+
+
+def test_a_large_table_is_read_in_halves(driver, tmp_path, monkeypatch):
+    """The same events in the same order."""
+    several = {
+        "kernels": [kernel(1000 * at, 1000 * at + 500, at, name=1 + at % 2) for at in range(1, 8)],
+        "runtime": [launch(1000 * at - 400, 1000 * at - 300, at) for at in range(1, 8)],
+    }
+    whole = run(tmp_path, **several).rows()
+    monkeypatch.setattr(tables, "_SIDE_BY_SIDE", 2)
+    (tmp_path / "halves").mkdir()
+
+    assert run(tmp_path / "halves", **several).rows() == whole
+
+
+def test_configurations_are_of_their_own_kernels_beside_copies():
+    """Kernel, copy, another kernel, the first again; then one of which only the grid is known."""
+    grid, block = ("grid", 20.0), ("block", 128.0)
+    rest = [("registers per thread", 32.0), ("shared memory", 0.0)]
+    known = [(20, 128, 32, 0), (None,) * 4, (7, 128, 32, 0), (20, None, None, None)]
+    first, other = [grid, block, *rest], [("grid", 7.0), block, *rest]
+
+    assert counters(known[:3], pa.array([0, 1, 2, 0])).to_pylist() == [first, [], other, first]
+    assert counters(known, pa.array([3, 2, 1])).to_pylist() == [[grid], other, []]
 
 
 def test_what_can_be_said(driver, tmp_path):
