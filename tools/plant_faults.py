@@ -42,12 +42,12 @@ FAULTS = (
         "measured_s = None if time_ns is None else time_ns / 1e9", "measured_s = None if time_ns is None else time_ns / 1e6", RUNS,
     ),
     Fault(
-        "bias counted twice", "roofline/ops/matmul.py",
+        "bias counted twice", "roofline/ops/products/matmul.py",
         "Entry(vector_pipe(bias.dtype), out.numel,", "Entry(vector_pipe(bias.dtype), 2 * out.numel,",
         OPS,
     ),
     Fault(
-        "a multiply-add is one flop", "roofline/ops/matmul.py",
+        "a multiply-add is one flop", "roofline/ops/products/matmul.py",
         "return _product(a, b, c, 2 * c.numel * k, call.math)",
         "return _product(a, b, c, c.numel * k, call.math)", OPS,
     ),
@@ -106,15 +106,15 @@ FAULTS = (
         'if "conv" in name:', 'if "convolutions" in name:', ("tests/capture/test_precision.py",),
     ),
     Fault(
-        "zeros of a sparse matrix are multiplied", "roofline/ops/sparse_products.py",
+        "zeros of a sparse matrix are multiplied", "roofline/ops/sparsity/sparse_products.py",
         "2 * held * length,", "2 * s.numel * length,", OPS,
     ),
     Fault(
-        "flex_attention's backward computes the scores once", "roofline/ops/attention_executed.py",
+        "flex_attention's backward computes the scores once", "roofline/ops/attending/attention_executed.py",
         "sizes.each * n * 7 // 2 for", "sizes.each * n * 5 // 2 for", OPS,
     ),
     Fault(
-        "a sequence sees its neighbours", "roofline/ops/sdpa.py",
+        "a sequence sees its neighbours", "roofline/ops/attending/sdpa.py",
         "lengths = zip(pairwise(of_q), pairwise(of_k), strict=False)",
         "lengths = [((of_q[0], of_q[-1]), (of_k[0], of_k[-1]))]", OPS,
     ),

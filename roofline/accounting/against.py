@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode, flop_registry
 from roofline import ops
 from roofline.accounting.account import Account
 from roofline.call import Call, Tensor
-from roofline.ops.attention import CAUSAL, WINDOW
+from roofline.ops.attending.attention import CAUSAL, WINDOW
 from roofline.runfile import Signature
 from roofline.work import Ledger
 

@@ -7,7 +7,7 @@ from roofline.diagnosis.memory import visible
 from roofline.diagnosis.prediction import to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.ops.dtype import size
-from roofline.ops.matmul_executed import whole_tiles
+from roofline.ops.products.matmul_executed import whole_tiles
 from roofline.program import Item, Program
 from roofline.program.chains import NEAR
 from roofline.units import show

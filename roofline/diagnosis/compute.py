@@ -10,7 +10,7 @@ from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sizes import flat_sizes
 from roofline.diagnosis.traffic import reread_s
-from roofline.ops.matmul_executed import whole_tiles
+from roofline.ops.products.matmul_executed import whole_tiles
 from roofline.program import Item, Program
 from roofline.units import number_of, show, show_share
 

@@ -1,5 +1,6 @@
 """Accounting rules: from an operator call to a ledger.
 
+Families stand in folders by what they do to data; what all rules are made of stands beside them.
 Adding an operator: write its function beside its relatives, add one line to that file's RULES,
 and one hand-counted row to tests/tables.
 """
@@ -10,65 +11,28 @@ from typing import Literal
 
 from roofline.call import Call
 from roofline.errors import RooflineError
-from roofline.ops import attention as _attention
-from roofline.ops import (
-    bag,
-    batch_norm,
-    collective,
-    contraction,
-    conv,
-    conv_calls,
-    creation,
-    distance,
-    dropout,
-    encoder,
-    formulas,
-    fourier,
-    free,
-    gated,
-    hardware,
-    indexing,
-    linalg,
-    loss,
-    margin,
-    matmul,
-    movement,
-    norm,
-    optimizer,
-    own,
-    padding,
-    pointwise,
-    pooling,
-    quantized,
-    quantizing,
-    ragged,
-    recurrent,
-    reduce,
-    resampling,
-    sdpa,
-    segments,
-    sized,
-    sized_executed,
-    sorting,
-    sparse,
-    sparse_pairs,
-    sparse_products,
-    varlen,
-    weight_norm,
-)
-from roofline.ops import embedding as _embedding
-from roofline.ops import softmax as _softmax
-from roofline.ops.attention import attention
-from roofline.ops.conv import conv2d
-from roofline.ops.embedding import embedding
+from roofline.ops import collective, formulas, free, hardware, own, recurrent, sized, sized_executed
+from roofline.ops.attending import attention as _attention
+from roofline.ops.attending import encoder, ragged, sdpa, varlen
+from roofline.ops.attending.attention import attention
+from roofline.ops.elements import creation, dropout, gated, optimizer, pointwise
 from roofline.ops.formulas import Parameter
-from roofline.ops.matmul import bmm, gemm, gemv, linear
-from roofline.ops.movement import copy
-from roofline.ops.norm import layer_norm, rms_norm
-from roofline.ops.quantized import packed_gemm
+from roofline.ops.moving import bag, indexing, movement
+from roofline.ops.moving import embedding as _embedding
+from roofline.ops.moving.embedding import embedding
+from roofline.ops.moving.movement import copy
+from roofline.ops.products import contraction, distance, linalg, matmul, quantized, quantizing
+from roofline.ops.products.matmul import bmm, gemm, gemv, linear
+from roofline.ops.products.quantized import packed_gemm
+from roofline.ops.rows import batch_norm, loss, margin, norm, reduce, segments, sorting, weight_norm
+from roofline.ops.rows import softmax as _softmax
+from roofline.ops.rows.norm import layer_norm, rms_norm
+from roofline.ops.rows.softmax import softmax
 from roofline.ops.rule import Rule, index
 from roofline.ops.sized import add, elementwise, gelu, mean, mul, relu, saxpy, silu
-from roofline.ops.softmax import softmax
+from roofline.ops.sparsity import sparse, sparse_pairs, sparse_products
+from roofline.ops.windows import conv, conv_calls, fourier, padding, pooling, resampling
+from roofline.ops.windows.conv import conv2d
 from roofline.work import Ledger, unknown
 
 RULES: tuple[Rule, ...] = (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from roofline.call import DTYPE_BYTES, Call, Tensor
-from roofline.ops import pointwise
+from roofline.ops.elements import pointwise
 from roofline.ops.shapes import FLOATING, kind, product
 
 CASTS, STRIDED, TRANSPOSED = "casts", "strided or broadcast elements", "transposed copies"

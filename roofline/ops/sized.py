@@ -5,9 +5,10 @@ from collections.abc import Callable
 from roofline.call import Call, Tensor
 from roofline.device import SFU
 from roofline.errors import BadInput
-from roofline.ops import pointwise, pointwise_table, reduce
 from roofline.ops.dtype import vector_pipe
+from roofline.ops.elements import pointwise, pointwise_table
 from roofline.ops.lines import ledger
+from roofline.ops.rows import reduce
 from roofline.work import Entry, Ledger
 
 _POINTWISE = {row.name: row for row in pointwise_table.TABLE}

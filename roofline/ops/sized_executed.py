@@ -7,9 +7,9 @@ cores; lines that a CPU fetches to write them follow from the ledger alone.
 from collections.abc import Callable, Mapping
 
 from roofline.call import Call, Math, Tensor
-from roofline.ops import attention_executed
-from roofline.ops.attention import Sizes, band, exactly
-from roofline.ops.matmul_executed import padded
+from roofline.ops.attending import attention_executed
+from roofline.ops.attending.attention import Sizes, band, exactly
+from roofline.ops.products.matmul_executed import padded
 from roofline.work import Ledger
 
 

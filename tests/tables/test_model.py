@@ -17,7 +17,7 @@ from roofline.device import (
     Variant,
 )
 from roofline.errors import BadInput
-from roofline.ops.matmul import gemm
+from roofline.ops.products.matmul import gemm
 from roofline.placement import attainable, place, ridge_point
 from roofline.work import Count, Entry, Ledger, Work, algorithmic, executed, unknown
 from tests.roofs import HYPOTHETICAL, STATED, roof

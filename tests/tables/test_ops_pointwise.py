@@ -8,7 +8,7 @@ import pytest
 from roofline import ops
 from roofline.call import Call, Tensor
 from roofline.device import DRAM, SFU
-from roofline.ops import pointwise
+from roofline.ops.elements import pointwise
 from tests.tables.ops_golden import Row, b, check, f, h, i
 
 # name: (tensors, flop, sfu); one of each add, multiply, divide, comparison, max, abs, negation.

@@ -29,7 +29,7 @@ def model() -> Answer:
     bytes   (1*4096 + 4096*4096 + 1*4096) * 2 = 33,570,816 B      / 2e12   = 16.785408 us
     flop    2 * 1 * 4096 * 4096               = 33,554,432 flop   / 1.2e14 =  0.279620 us
     """
-    from roofline.ops.matmul import gemm
+    from roofline.ops.products.matmul import gemm
     from roofline.placement import place
 
     stated = Provenance(basis=Basis.STATED, source="a known answer", as_of=date.today())

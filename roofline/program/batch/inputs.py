@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from roofline.call import Call, Tensor
-from roofline.ops import creation, free
+from roofline.ops import free
+from roofline.ops.elements import creation
 
 WEIGHTS: Mapping[str, tuple[int, ...]] = {  # argument positions
     "mm": (1,), "addmm": (0, 2), "_addmm_activation": (0, 2), "linear": (1, 2), "mv": (0,),

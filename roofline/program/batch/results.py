@@ -7,7 +7,7 @@ dimensions says so here, and what is not named is followed by position and size.
 from collections.abc import Callable, Mapping, Sequence
 
 from roofline.call import Argument, Call, Tensor
-from roofline.ops import pointwise
+from roofline.ops.elements import pointwise
 from roofline.ops.shapes import dims_of
 from roofline.program.batch.carried import Carried, Unclear
 

@@ -4,8 +4,8 @@ from roofline.call import Call, Tensor
 from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
+from roofline.ops.elements.pointwise_table import SIGMOID
 from roofline.ops.lines import ledger
-from roofline.ops.pointwise_table import SIGMOID
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import dims_of
 from roofline.work import Entry, Ledger

@@ -16,9 +16,9 @@ from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import nbytes, vector_pipe
 from roofline.ops.lines import ROWS_ARE_COUNTED, Operands, Rows, ledger
+from roofline.ops.rows.sorting import SORTING
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import product
-from roofline.ops.sorting import SORTING
 from roofline.work import Entry, Exactness, Ledger
 
 INDICES = "indices of sparse tensors are counted with them, int64 where that was not recorded"

@@ -6,7 +6,15 @@ from roofline.call import Call, Tensor
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import ledger
-from roofline.ops.norm import PER_ROW, affine, backward, channels_of, each, forward, kept_statistics
+from roofline.ops.rows.norm import (
+    PER_ROW,
+    affine,
+    backward,
+    channels_of,
+    each,
+    forward,
+    kept_statistics,
+)
 from roofline.ops.rule import Rule, named
 from roofline.work import Entry, Exactness, Ledger
 

@@ -5,8 +5,9 @@ from functools import partial
 from itertools import pairwise
 
 from roofline.call import Call, Tensor
-from roofline.ops import arguments, attention_executed
-from roofline.ops.attention import (
+from roofline.ops import arguments
+from roofline.ops.attending import attention_executed
+from roofline.ops.attending.attention import (
     Scores,
     Sizes,
     backward_ledger,

@@ -11,9 +11,9 @@ from roofline.call import Call, Tensor
 from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
+from roofline.ops.elements.pointwise import out_of_place
+from roofline.ops.elements.pointwise_table import TABLE as POINTWISE
 from roofline.ops.lines import ledger, result
-from roofline.ops.pointwise import out_of_place
-from roofline.ops.pointwise_table import TABLE as POINTWISE
 from roofline.ops.rule import Rule
 from roofline.ops.shapes import (
     COMPLEX,

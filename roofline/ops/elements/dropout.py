@@ -2,8 +2,8 @@
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments
-from roofline.ops.creation import RANDOM
 from roofline.ops.dtype import vector_pipe
+from roofline.ops.elements.creation import RANDOM
 from roofline.ops.lines import ledger
 from roofline.ops.rule import Unaccountable, named
 from roofline.work import Entry, Ledger

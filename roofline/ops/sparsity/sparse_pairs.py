@@ -5,11 +5,12 @@ from dataclasses import replace
 from functools import partial
 
 from roofline.call import Call, Tensor
-from roofline.ops import arguments, pointwise
+from roofline.ops import arguments
 from roofline.ops.dtype import nbytes, vector_pipe
+from roofline.ops.elements import pointwise
 from roofline.ops.lines import ROWS_ARE_COUNTED, Rows, ledger
 from roofline.ops.rule import Unaccountable
-from roofline.ops.sparse import INDICES, on_values, parts, places
+from roofline.ops.sparsity.sparse import INDICES, on_values, parts, places
 from roofline.work import Entry, Exactness, Ledger
 
 UNION = "elements at the same place are added; how many that are is data where it was not recorded"

@@ -7,7 +7,7 @@ from roofline.call import Call, Tensor
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import ledger, result
-from roofline.ops.matmul import FMA
+from roofline.ops.products.matmul import FMA
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import COMPLEX, broadcast, kind, product
 from roofline.work import Entry, Exactness, Ledger

@@ -8,7 +8,7 @@ from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, nbytes, vector_pipe
 from roofline.ops.lines import ROWS_ARE_COUNTED, Operands, Rows, ledger
 from roofline.ops.rule import Unaccountable, named
-from roofline.ops.sparse import INDICES, parts
+from roofline.ops.sparsity.sparse import INDICES, parts
 from roofline.work import Entry, Exactness, Ledger
 
 MEET = "how many elements of two sparse matrices meet is data: a range"

@@ -7,7 +7,7 @@ from roofline.errors import BadInput
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
-from roofline.ops.matmul_executed import padded
+from roofline.ops.products.matmul_executed import padded
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import COMPLEX, broadcast, kind, product
 from roofline.work import Entry, Ledger

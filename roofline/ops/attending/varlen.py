@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from roofline.call import Call
-from roofline.ops import sdpa
+from roofline.ops.attending import sdpa
 from roofline.ops.rule import Rule
 from roofline.work import Ledger
 

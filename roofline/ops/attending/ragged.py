@@ -4,7 +4,7 @@ from roofline.call import Call, Tensor
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import ledger
-from roofline.ops.matmul import FMA
+from roofline.ops.products.matmul import FMA
 from roofline.ops.rule import Unaccountable, named
 from roofline.work import Entry, Ledger
 

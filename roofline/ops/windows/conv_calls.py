@@ -6,10 +6,10 @@ from functools import partial
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments
-from roofline.ops.conv import TAPS, Geometry, convolved, flop
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import ledger
 from roofline.ops.rule import Rule, Unaccountable
+from roofline.ops.windows.conv import TAPS, Geometry, convolved, flop
 from roofline.work import Entry, Ledger
 
 

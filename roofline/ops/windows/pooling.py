@@ -8,11 +8,11 @@ from math import ceil
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments
-from roofline.ops.conv import reached
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import ledger
 from roofline.ops.rule import Rule, Unaccountable
 from roofline.ops.shapes import product
+from roofline.ops.windows.conv import reached
 from roofline.work import Entry, Ledger
 
 WINDOWS = "every element of a window is one step, padding included"

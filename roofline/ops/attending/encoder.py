@@ -2,11 +2,11 @@
 
 from roofline.call import Call, Tensor
 from roofline.ops import arguments
-from roofline.ops.attention import MATRICES
+from roofline.ops.attending.attention import MATRICES
 from roofline.ops.dtype import matmul_pipe, vector_pipe
+from roofline.ops.elements.pointwise_table import GELU_ERF
 from roofline.ops.lines import ledger
-from roofline.ops.matmul import FMA
-from roofline.ops.pointwise_table import GELU_ERF
+from roofline.ops.products.matmul import FMA
 from roofline.ops.rule import Unaccountable, named
 from roofline.work import Entry, Ledger
 

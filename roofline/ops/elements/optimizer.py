@@ -5,11 +5,12 @@ from functools import partial
 
 from roofline.call import Argument, Call, Tensor
 from roofline.device import SFU
-from roofline.ops import arguments, reduce
+from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
+from roofline.ops.elements.pointwise import in_place, out_of_place
+from roofline.ops.elements.pointwise_table import TABLE, Pointwise
 from roofline.ops.lines import Operands, ledger
-from roofline.ops.pointwise import in_place, out_of_place
-from roofline.ops.pointwise_table import TABLE, Pointwise
+from roofline.ops.rows import reduce
 from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.work import Count, Entry, Ledger
 

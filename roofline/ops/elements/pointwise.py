@@ -6,9 +6,9 @@ from roofline.call import Call, Tensor
 from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
+from roofline.ops.elements.pointwise_table import COMPLEX as COMPLEX_COST
+from roofline.ops.elements.pointwise_table import IN_PLACE, TABLE, Cost, Pointwise
 from roofline.ops.lines import ledger, result
-from roofline.ops.pointwise_table import COMPLEX as COMPLEX_COST
-from roofline.ops.pointwise_table import IN_PLACE, TABLE, Cost, Pointwise
 from roofline.ops.rule import Rule, Unaccountable
 from roofline.ops.shapes import COMPLEX, broadcast, floating, kind, product, promote
 from roofline.work import Entry, Ledger

@@ -7,7 +7,7 @@ from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.lines import ledger
-from roofline.ops.loss import MEAN, NONE
+from roofline.ops.rows.loss import MEAN, NONE
 from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.work import Entry, Exactness, Ledger
 

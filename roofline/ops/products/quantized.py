@@ -19,8 +19,8 @@ from roofline.errors import BadInput
 from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import Operands, ledger, result
-from roofline.ops.matmul import FMA
-from roofline.ops.matmul_executed import padded
+from roofline.ops.products.matmul import FMA
+from roofline.ops.products.matmul_executed import padded
 from roofline.ops.rule import Rule, Unaccountable, named
 from roofline.ops.shapes import dtype_argument
 from roofline.work import Entry, Ledger

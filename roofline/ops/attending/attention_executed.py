@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from roofline.call import Call
 from roofline.device import SFU, Resource
-from roofline.ops.attention import Sizes
+from roofline.ops.attending.attention import Sizes
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.work import Entry, Exactness, Ledger, executed
 

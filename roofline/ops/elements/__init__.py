@@ -1,0 +1,1 @@
+"""One result for each element: pointwise work, random numbers, fills, optimizer steps."""

@@ -1,0 +1,1 @@
+"""Products of matrices, packed and scaled operands, factorisations, distances."""

@@ -1,0 +1,1 @@
+"""Many elements to one, or a row at a time: reductions, norms, softmax, sorting, losses."""

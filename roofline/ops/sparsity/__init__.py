@@ -1,0 +1,1 @@
+"""Operands of which only some elements are stored."""

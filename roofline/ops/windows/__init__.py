@@ -1,0 +1,1 @@
+"""Windows that slide over an input: convolution, pooling, resampling, padding, transforms."""
