@@ -78,11 +78,12 @@ def _rows(
     names = ["row", "signature", "level", "step", "phase", "module", "time_ns"]
     memory = run.events.select(["reads", "writes"])
     for batch in events.select(names).to_batches(max_chunksize=_BATCH):
-        columns = [values(column) for column in batch.columns]
         if not recorded:
-            nothing = [()] * batch.num_rows
-            yield from map(Row, *columns, nothing, nothing)
+            some = _neighbours(batch, placed)
+            nothing = [()] * some.num_rows
+            yield from map(Row, *map(values, some.columns), nothing, nothing)
             continue
+        columns = [values(column) for column in batch.columns]
         used = memory.take(batch.column("row"))
         for row in map(Row, *columns, used["reads"].to_pylist(), used["writes"].to_pylist()):
             call = placed.signatures[row.signature].call
@@ -90,6 +91,29 @@ def _rows(
             for storage in given if call is None else read(call, given, row.writes or ()):
                 last_read[storage] = row.row
             yield row
+
+
+def _neighbours(batch: "pa.RecordBatch", placed: Placed) -> "pa.RecordBatch":
+    """Without views, without what streams alone among others, and of those only the first.
+
+    What stands before and after the batch may stream.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    free = [placed.free(at) for at in range(len(placed.signatures))]
+    batch = batch.filter(pc.invert(pa.array(free, pa.bool_()).take(batch["signature"])))
+    streams = pa.array([s.name in ops.STREAMING for s in placed.signatures], pa.bool_())
+    unknown = pa.array([True])
+
+    def before(rows: "pa.Array") -> "pa.Array":
+        return pa.concat_arrays([unknown, rows])[:-1]
+
+    own = streams.take(batch["signature"])
+    beside = pc.or_(before(own), pa.concat_arrays([own, unknown])[1:])
+    batch = batch.filter(pc.or_(pc.invert(own), beside))
+    own = streams.take(batch["signature"])
+    return batch.filter(pc.or_(own, before(own)))
 
 
 def _streaming(rows: Iterator[Row], placed: Placed) -> Iterator[Sequence[Row]]:
