@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from roofline.called import readable
 from roofline.device import (
     DRAM,
     TENSOR_FP8,
@@ -29,7 +30,6 @@ from roofline.device import (
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source, one
-from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns
 from roofline.importers.nameless import size
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table

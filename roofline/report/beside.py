@@ -7,11 +7,11 @@ against each other and never against the times of the running program.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from roofline.called import readable
 from roofline.counters import Reading
 from roofline.device import DRAM, HIERARCHY
 from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.diagnosis.timeline import timeline
-from roofline.importers.kernels import readable
 from roofline.program import Item, Program
 from roofline.program.replays import Replay, ReplayedKernel
 from roofline.runfile import NO_COUNTERS

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from roofline.called import readable
 from roofline.counters import busiest
 from roofline.device import BOUNDARIES, DRAM, HIERARCHY, PIPES, Ceiling, Resource, Roof
 from roofline.diagnosis import Finding, diagnose
 from roofline.diagnosis.answer import answer
-from roofline.importers.kernels import readable
 from roofline.placement import Bound, Placement
 from roofline.program import Item, Program, read
 from roofline.program.item import total

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roofline.called import readable
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers.format import DAMAGE, Format, Options, Source, one
 from roofline.importers.jax.details import launched, ledger, nbytes, scope
 from roofline.importers.jax.operations import Ran, Trace, divided, operations
-from roofline.importers.kernels import readable
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 
 _COPY = {"memcpyh2d": "HtoD", "memcpyd2h": "DtoH", "memcpyd2d": "DtoD", "memcpyp2p": "PtoP"}

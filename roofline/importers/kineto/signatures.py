@@ -6,8 +6,8 @@ from typing import Literal
 
 from roofline import ops
 from roofline.call import Math, worded
+from roofline.called import readable
 from roofline.importers import copies
-from roofline.importers.kernels import readable
 from roofline.importers.kineto.arguments import Unreadable, call, squared
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.compiled import compiled_kernel

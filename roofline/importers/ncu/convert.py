@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from roofline.called import readable
 from roofline.counters import seconds
 from roofline.device import Device
 from roofline.importers.cells import Mark
-from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns, identifier
 from roofline.importers.ncu.pages import Launch, dimensions
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table

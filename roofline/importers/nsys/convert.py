@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from roofline.called import readable
 from roofline.importers import copies
-from roofline.importers.kernels import readable
 from roofline.importers.nsys.configured import counters
 from roofline.importers.nsys.joins import Joined
 from roofline.importers.nsys.ranges import Range

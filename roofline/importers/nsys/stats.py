@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from roofline.called import readable
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers import copies
 from roofline.importers.cells import number
 from roofline.importers.format import Options, Source
-from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns, identifier, moment_ns
 from roofline.importers.lines import decoded, rows
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from roofline.called import readable
 from roofline.importers import copies
-from roofline.importers.kernels import readable
 from roofline.importers.limits import duration_ns
 from roofline.runfile import Event, Gap, Signature, Step, table
 from roofline.units import number_of
