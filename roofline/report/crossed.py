@@ -98,7 +98,7 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
         return
     yield Text("")
     yield Text(f"counters: {how}")
-    if whole := _whole(document["program"]):
+    if whole := whole_step(document["program"]):
         yield Text(whole)
     counted = [item for item in document["items"] if _dram(item)][:rows]
     if not counted:
@@ -112,17 +112,22 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
     yield table
 
 
-def _whole(program: Document) -> str:
+def whole_step(program: Document | None) -> str:
     """What crossed DRAM in one step, in words; "" where it was not counted."""
-    dram = (program.get("achieved") or {}).get("dram")
-    if dram is None:
+    dram = ((program or {}).get("achieved") or {}).get("dram")
+    if program is None or dram is None or dram["low"] is None:
         return ""
     excess = program["excess"]["dram"]
     often = "" if excess is None else f": {excess:.2f} times the bytes of the formulas"
     told = program["told"]
     own = "" if told is None else f"; kernels have {show_share(told)} of them as their own"
-    moved = f"reads {show(dram['read'], 'B')} and writes {show(dram['write'], 'B')}"
-    return f"one step {moved}{often}{own}"
+    if dram["read"] is None or dram["write"] is None:
+        known = dram["total"] is not None
+        amount = show(dram["total"] if known else dram["low"], "B")
+        moved = f"moves {'' if known else 'at least '}{amount}"
+    else:
+        moved = f"reads {show(dram['read'], 'B')} and writes {show(dram['write'], 'B')}"
+    return f"one step {moved} over dram{often}{own}"
 
 
 def _dram(item: Document) -> Document | None:

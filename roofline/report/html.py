@@ -17,6 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from roofline.report.crossed import whole_step
 from roofline.units import number_of
 from roofline.whole import place_for, whole
 
@@ -36,6 +37,7 @@ def render(document: Document) -> str:
         device=escape(_device(document)),
         answer="".join(f"<p>{escape(sentence)}</p>" for sentence in document["answer"]),
         coverage=_coverage(document),
+        counters=_counters(document),
         style=style,
         style_hash=_digest(style),
         script=script,
@@ -100,6 +102,18 @@ def _coverage(document: Document) -> str:
         f"<strong>Coverage {coverage:.1%}</strong> of operator time has a complete count of its "
         f"arithmetic and bytes.{doubts}"
     )
+
+
+def _counters(document: Document) -> str:
+    """What crossed in one step as counters saw it, and how they did; nothing without counters."""
+    said = whole_step(document["program"])
+    if not said:
+        return ""
+    how = (document["recorder"] or {}).get("counters")
+    by = f" Counters: {escape(how)}." if how else ""
+    moved, colon, rest = said.partition(":")
+    strong = f"<strong>{escape(moved[0].upper() + moved[1:])}</strong>"
+    return f'<p class="coverage">{strong}{colon}{escape(rest)}.{by}</p>'
 
 
 def _embedded(document: Document) -> str:

@@ -205,7 +205,7 @@ def test_the_terminal_says_how_and_how_often():
     print_document(document(read(given)), console)
     text = " ".join(console.export_text().split())
     assert f"counters: {HOW}" in text
-    assert "one step reads 40.0 MB and writes 8.00 MB: 6.00 times the bytes of the formulas" in text
+    assert "one step reads 40.0 MB and writes 8.00 MB over dram: 6.00 times the bytes of" in text
     assert "kernels have 100% of them as their own" in text
     assert "6.00x" in text
     console = Console(record=True, width=110, file=StringIO())

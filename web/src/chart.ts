@@ -73,12 +73,16 @@ export function chart(placement: Placement, lookOf: (resource: string | null) =>
 
   function draw(): void {
     const now = scene();
-    dots = marks.map((mark) => ({
-      mark,
-      x: mark.panel === "chart" ? now.x(mark.x) : geometry.strip!.x(mark.x),
-      y: mark.panel === "chart" ? now.y(mark.y!) : rowY(geometry.strip!.area, rows.indexOf(mark.boundary)),
-      faded: boundary !== null && mark.boundary !== boundary,
-    }));
+    dots = marks.map((mark) => {
+      const across = mark.panel === "chart" ? now.x : geometry.strip!.x;
+      return {
+        mark,
+        x: across(mark.x),
+        counted: mark.counted === null ? null : across(mark.counted),
+        y: mark.panel === "chart" ? now.y(mark.y!) : rowY(geometry.strip!.area, rows.indexOf(mark.boundary)),
+        faded: boundary !== null && mark.boundary !== boundary,
+      };
+    });
     finder = dots.length ? Delaunay.from(dots, (dot) => dot.x, (dot) => dot.y) : null;
     backdrop(svg, names, now, widthOf);
     paint();

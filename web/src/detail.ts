@@ -1,5 +1,6 @@
 // What stands behind one item: every bound with its basis, every line counted, the spread.
 
+import { crossed } from "./crossed";
 import { unitOf, type Item, type Line } from "./document";
 import { bar, dataTable, el, terms } from "./dom";
 import { replayed } from "./replay";
@@ -10,6 +11,7 @@ export function detail(item: Item): Node[] {
   const nodes: (Node | null)[] = [
     item.bounds.length ? bounds(item) : el("p", {}, "Nothing bounds this item: no part of it has both a count and a ceiling."),
     item.ledger?.length ? lines(item.ledger) : null,
+    crossed(item),
     terms([
       ["operator", item.name],
       ["shapes", item.shapes],
@@ -19,7 +21,7 @@ export function detail(item: Item): Node[] {
       ["overhead", item.overhead_s === null ? null : `${show(item.overhead_s, "s")} of the measured time`],
       ["samples", spread(item)],
       ["share of operator time", item.share === null ? null : percent(item.share)],
-      ["excess traffic", excess(item)],
+      ["excess flop", excess(item)],
       ["page faults", item.page_faults == null ? null : calls(item.page_faults)],
       ["not accounted for", item.unaccounted.join(", ")],
       ["no ceiling for", item.no_ceiling.join(", ")],
@@ -74,7 +76,8 @@ function spread({ spread: s, spread_of: of }: Item): string | null {
   return [`${half}, best ${show(s.best, "s")}`, of && `each one ${of}`, s.unstable].filter(Boolean).join(", ");
 }
 
+// Of arithmetic; that of bytes stands beside them.
 function excess({ excess: amounts }: Item): string | null {
-  const known = Object.entries(amounts ?? {}).filter((entry): entry is [string, number] => entry[1] !== null);
-  return known.map(([resource, times]) => `${times.toFixed(2)} times at ${resource}`).join(", ") || null;
+  const known = Object.entries(amounts ?? {}).filter((entry): entry is [string, number] => entry[1] !== null && unitOf(entry[0]) !== "B");
+  return known.map(([resource, times]) => `${times.toFixed(2)} times the formula's at ${resource}`).join(", ") || null;
 }

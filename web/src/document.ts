@@ -54,6 +54,16 @@ export interface Line {
   exactness: string;
 }
 
+/** Bytes of one step over a boundary; all null where nothing was counted. */
+export interface Crossed {
+  read: number | null;
+  write: number | null;
+  total: number | null; // null where one way alone was counted, which is `low` then
+  low: number | null;
+  high: number | null;
+  source: string | null;
+}
+
 export interface Item {
   name: string;
   shapes: string | null;
@@ -74,6 +84,7 @@ export interface Item {
   overhead_s: number | null;
   placed_at: string | null;
   no_ceiling: string[];
+  achieved?: Record<string, Crossed | null> | null; // by boundary, as counters saw it in the running program
   excess: Record<string, number | null> | null;
   spread: Spread | null;
   too_short: boolean | null;
@@ -136,6 +147,7 @@ export interface Recorder {
   timer: string | null;
   overhead_s: number | null;
   shortest_s: number | null;
+  counters?: string | null; // how bytes were counted while the program ran
   cache: string | null;
   clock: string | null;
   exit_code: number | null;

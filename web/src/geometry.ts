@@ -58,7 +58,7 @@ function domains(marks: Mark[], memory: Roof[], pipes: Roof[]): [[number, number
   const rates = pipes.map((roof) => roof.ceiling.rate);
   const widths = memory.map((roof) => roof.ceiling.rate);
   const ridges = rates.flatMap((rate) => widths.map((width) => rate / width));
-  const xs = [...points.flatMap((mark) => [mark.x, ...others(mark).map(([, at]) => at).filter((at) => at < mark.x)]), ...ridges];
+  const xs = [...points.flatMap((mark) => [mark.x, mark.counted ?? mark.x, ...others(mark).map(([, at]) => at).filter((at) => at < mark.x)]), ...ridges];
   const ys = [...points.map((mark) => mark.y!), ...rates];
   if (!xs.length) xs.push(0.1, 100);
   if (!ys.length) ys.push(...(widths.length ? widths.map((width) => width * xs[0]!) : [1e9, 1e12]));
@@ -71,7 +71,7 @@ function domains(marks: Mark[], memory: Roof[], pipes: Roof[]): [[number, number
 function rateDomain(marks: Mark[], memory: Roof[], rows: string[]): [number, number] {
   const roofs = memory.filter((roof) => rows.includes(roof.ceiling.resource));
   const rates = [
-    ...marks.filter((mark) => mark.panel === "strip").map((mark) => mark.x),
+    ...marks.filter((mark) => mark.panel === "strip").flatMap((mark) => [mark.x, mark.counted ?? mark.x]),
     ...roofs.map((roof) => roof.ceiling.rate),
   ];
   return [low(rates) / 2, high(rates) * 2];

@@ -5,6 +5,7 @@ import { symbol, symbolCircle } from "d3-shape";
 import type { Item } from "./document";
 import { el } from "./dom";
 import { others, radiusOf, timeOf, type Mark } from "./marks";
+import { COUNTED } from "./points";
 import { show } from "./units";
 
 type Shape = Mark["look"];
@@ -27,6 +28,9 @@ export function legend(marks: Mark[], unplaced: Item[]): Node[] {
   }
   if (plain && marks.some((mark) => others(mark).length)) {
     entries.push(entry(sign(plain, 4, "hollow"), "rings joined to the point pointed at: its bytes at the other boundaries"));
+  }
+  if (plain && marks.some((mark) => mark.counted !== null)) {
+    entries.push(entry(sign(plain, COUNTED, "hollow"), "small ring joined to a point: the same by the bytes that counters saw"));
   }
   const longest = marks.reduce((most, mark) => Math.max(most, timeOf(mark.item)), 0);
   if (plain && longest > 0) {

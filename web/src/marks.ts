@@ -1,6 +1,7 @@
 // From items to points.  One point an item, at the boundary it is placed at; the others are joined to it
 // while it is pointed at.
 
+import { countedBytes } from "./crossed";
 import { isAbove, labelOf, type Item, type Placement } from "./document";
 import type { Look } from "./looks";
 
@@ -11,6 +12,7 @@ export interface Mark {
   boundary: string;
   x: number; // flop/B in the chart, B/s in the strip
   y: number | null; // flop/s; the strip has none
+  counted: number | null; // where x is by the bytes that counters saw
   hollow: boolean; // not measured: drawn where its roof would let it be
   above: boolean;
   look: Look;
@@ -34,6 +36,7 @@ export function marks(
     if (place === null) return void unplaced.push(item);
     found.push({
       ...place,
+      counted: countedAt(item, place),
       item,
       index,
       hollow: item.measured_s === null,
@@ -70,6 +73,13 @@ function placeOf(item: Item): Place | null {
   const x = item.intensity[boundary];
   const y = item.measured_s !== null ? item.flop / item.measured_s : item.attainable_flop_per_s;
   return x && y ? { panel: "chart", boundary, x, y } : null;
+}
+
+function countedAt(item: Item, { panel }: Place): number | null {
+  const bytes = countedBytes(item);
+  if (!bytes) return null;
+  if (panel === "chart") return item.flop! / bytes;
+  return item.measured_s ? bytes / item.measured_s : null;
 }
 
 /** One line that says all about a point, for readers who do not see it. */

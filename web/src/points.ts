@@ -8,6 +8,7 @@ export interface Dot {
   mark: Mark;
   x: number; // px
   y: number;
+  counted: number | null; // x by the bytes that counters saw
   faded: boolean;
 }
 
@@ -16,7 +17,10 @@ export type Palette = (name: string) => string;
 
 /** Draw the dots in order; those of the chart are cut at the edge of the plot, by a zoom alone. */
 export function points(context: CanvasRenderingContext2D, dots: Dot[], plot: Area, palette: Palette): void {
-  const draw = (dot: Dot) => point(context, dot, palette);
+  const draw = (dot: Dot) => {
+    counted(context, dot, palette);
+    point(context, dot, palette);
+  };
   dots.filter((dot) => dot.mark.panel === "strip").forEach(draw);
   context.save();
   context.beginPath();
@@ -51,6 +55,31 @@ function point(context: CanvasRenderingContext2D, { mark, x, y, faded }: Dot, pa
     }
   }
   if (mark.above) raised(context, mark.radius, palette);
+  context.restore();
+}
+
+/** Radius of the ring where counters would have a point [px]. */
+export const COUNTED = 3.5;
+
+/** Far enough from its point to be told apart from it. */
+const apart = (dot: Dot): boolean => dot.counted !== null && Math.abs(dot.counted - dot.x) > dot.mark.radius + COUNTED + 1;
+
+// Where the point would stand by the bytes that were counted, joined to it; under it.
+function counted(context: CanvasRenderingContext2D, dot: Dot, palette: Palette): void {
+  if (!apart(dot)) return;
+  const [x, side] = [dot.counted!, Math.sign(dot.x - dot.counted!)];
+  context.save();
+  context.globalAlpha = dot.faded ? 0.15 : 1;
+  context.strokeStyle = palette(dot.mark.look.color);
+  context.lineWidth = 1.25;
+  context.beginPath();
+  context.moveTo(dot.x, dot.y);
+  context.lineTo(x + side * COUNTED, dot.y);
+  context.stroke();
+  context.lineWidth = 1.75;
+  context.beginPath();
+  context.arc(x, dot.y, COUNTED, 0, 2 * Math.PI);
+  context.stroke();
   context.restore();
 }
 

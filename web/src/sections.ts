@@ -150,6 +150,7 @@ export function recording({ recorder, program, gaps }: Placement): Node[] {
     ["threads", recorder.threads === null ? null : String(recorder.threads)],
     ["overhead of an event", recorder.overhead_s === null ? "unknown" : show(recorder.overhead_s, "s")],
     ["shortest trusted time", recorder.shortest_s === null ? "unknown" : show(recorder.shortest_s, "s")],
+    ["counters", recorder.counters],
     ["caches", recorder.cache],
     ["clocks", recorder.clock],
     ["recorder's own time", program?.bookkeeping_s == null ? null : `${show(program.bookkeeping_s, "s")} a step`],

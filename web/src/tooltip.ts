@@ -20,9 +20,18 @@ function rows(mark: Mark): [string, string][] {
     ["bound by", bound ? `${bound.resource}, ${show(bound.rate, `${unitOf(bound.resource)}/s`)}` : known(item.binding)],
     ["basis", bound ? [bound.basis, bound.variant].filter(Boolean).join(", ") : "no ceiling"],
     ["placed at", mark.panel === "chart" ? `${mark.boundary}, ${show(mark.x, "flop/B")}` : mark.boundary],
+    ["counted", counted(mark)],
     ["also at", others(mark).map(([boundary, at]) => `${boundary}, ${show(at, "flop/B")}`).join("; ")],
     ["rate", mark.y !== null ? show(mark.y, "flop/s") : show(mark.x, "B/s")],
   ];
+}
+
+// Where the point would stand by the bytes that crossed, and why it is not there.
+function counted({ counted: at, panel, boundary, item }: Mark): string {
+  if (at === null) return "";
+  const times = item.excess?.[boundary];
+  const where = show(at, panel === "chart" ? "flop/B" : "B/s");
+  return times == null ? where : `${where}: ${times.toFixed(2)} times the bytes of the formula crossed`;
 }
 
 /** The box beside a point. */
