@@ -9,7 +9,7 @@ from roofline import runfile
 from roofline.cli import options
 from roofline.cli.output import print_run
 from roofline.cli.say import say
-from roofline.importers.ncu.collect import Wanted, collect, imported
+from roofline.importers.ncu.collect import Wanted, collect, imported, named
 
 
 @click.command("ncu", context_settings={"allow_interspersed_args": False})
@@ -68,11 +68,10 @@ def command(
         count=count,
         device=device,
     )
-    if output is not None:
-        runfile.place_for(output)
+    target = output or Path(f"{Path(named(program)).stem}.ncu.roof")
+    runfile.place_for(target)
     profiled = collect(program, wanted, sys.stderr if as_json else None)
     run = imported(profiled, wanted)
-    target = output or Path(f"{Path(profiled.program).stem}.ncu.roof")
     runfile.save(run, target)
     for warning in run.recorder.warnings:
         say(warning)

@@ -101,7 +101,7 @@ def collect(program: Sequence[str], wanted: Wanted, output: TextIO | int | None 
         log = Path(folder) / "ncu.csv"
         done = subprocess.run([ncu, *arguments(wanted, log), *program], check=False, stdout=output)
         export = log.read_bytes() if log.exists() else b""
-    return Profiled(export=export, program=_name(program), exit_code=done.returncode)
+    return Profiled(export=export, program=named(program), exit_code=done.returncode)
 
 
 def arguments(wanted: Wanted, log: Path) -> list[str]:
@@ -153,7 +153,7 @@ def _cost(run: Run) -> str:
     return number_of(len(launches), "launch") + many
 
 
-def _name(program: Sequence[str]) -> str:
+def named(program: Sequence[str]) -> str:
     """The base name of the script, else of the program."""
     scripts = [word for word in program[1:] if word.endswith(".py")]
     return Path(scripts[0] if scripts else program[0]).name

@@ -147,6 +147,16 @@ def test_more_levels_and_caches_left_alone(profiler, tmp_path):
     assert collect.REPLAYED in run.recorder.warnings
 
 
+def test_a_run_that_could_not_be_written_is_not_made(profiler, tmp_path, capfd):
+    """The default name is looked at before the program runs, as a name that was given is."""
+    (tmp_path / "train.ncu.roof").write_text("notes")
+
+    assert main(["ncu", sys.executable, "train.py", "0"]) == 2
+    assert "train.ncu.roof" in capfd.readouterr().err
+    assert not (profiler / "arguments").exists()
+    assert (tmp_path / "train.ncu.roof").read_text() == "notes"
+
+
 def test_without_permission(profiler, capfd):
     """How to get it, exit 2."""
     (profiler / "page").write_text(
