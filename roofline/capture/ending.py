@@ -1,9 +1,9 @@
-"""Ends of a script that would take its recording along: SIGTERM, SIGHUP, and `os._exit`.
+"""Ends of a script that would take its recording along: SIGTERM, SIGHUP, SIGQUIT, `os._exit`.
 
-SIGTERM (a job's time limit, `kill`, `timeout`) and SIGHUP (the terminal is gone) end the script
-where it stands, as Ctrl-C does, so that its recording can be saved; the exit code is what a shell
-shows for it.  `os._exit`, with which some programs end themselves, saves first.  SIGKILL and a
-crash in native code leave no chance.
+SIGTERM (a job's time limit, `kill`, `timeout`), SIGHUP (the terminal is gone) and SIGQUIT (a key of
+the terminal, like Ctrl-C) end the script where it stands, as Ctrl-C does, so that its recording can
+be saved; the exit code is what a shell shows for it.  `os._exit`, with which some programs end
+themselves, saves first.  SIGKILL and a crash in native code leave no chance.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self
 
 from roofline.errors import RooflineError
 
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SHOWN = 128  # a shell shows a signal as this much more than its number
 
 

@@ -283,7 +283,9 @@ def test_ctrl_c_keeps_what_was_recorded(folder):
     assert folder.run("waits.roof").recorder.exit_code == 130
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)]
+)
 def test_a_signal_keeps_what_was_recorded_also_when_it_comes_twice(folder, sent, code):
     """As `timeout` sends it: to the process, and to its group."""
     folder.write(
