@@ -27,6 +27,7 @@ from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Gap, Recorder, Run
 from roofline.units import number_of
 
+NAMED = 2  # files that a run is called after
 PERMISSION = "ERR_NVGPUCTRPERM"
 CURE = (
     "this user may not read GPU counters: run as root, in a container with "
@@ -62,13 +63,14 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     """One run from the pages of one profiling session, in one file or several."""
     launches = Launches()
     notes = Notes()
-    skipped = noise = short = 0
+    skipped: set[str] = set()  # several files leave out the same metrics
+    noise = short = 0
     printed = False
     for source in sources:
         text = _read(source)
         for table in text.tables:
             launches.add(table)
-            skipped += table.left_out
+            skipped |= table.left_out
         noise += text.noise
         short += text.short
         printed = printed or text.printed
@@ -80,7 +82,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     if not launches.found:
         raise BadInput(_nothing([s.name for s in sources], notes))
     mark = options.decimal or decimal_mark(launches.cells(), sources[0].name)
-    notes.unread += _unread(skipped, len(launches.unnamed), noise)
+    notes.unread += _unread(len(skipped), len(launches.unnamed), noise)
     if short:
         notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
     device = device_of(launches, options.device, mark)
@@ -93,7 +95,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         mark,
         recorder=Recorder(
             tool="Nsight Compute",
-            program=sources[0].name,
+            program=_program(sources),
             recorded_at="",
             timer="gpu__time_duration of one pass of each launch",
             cache=options.ncu_cache or CacheState.UNKNOWN,
@@ -102,6 +104,12 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         device=device,
         notes=notes,
     )
+
+
+def _program(sources: Sequence[Source]) -> str:
+    names = [source.name for source in sources]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _read(source: Source) -> Text:

@@ -25,7 +25,7 @@ class Table:
 
     header: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
-    left_out: int = 0  # columns that nobody wanted
+    left_out: frozenset[str] = frozenset()  # metrics that nobody wanted
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def parse(lines: Iterable[str], wanted: Callable[[Sequence[str]], Sequence[int]]
             pick = itemgetter(*columns)
             table = Table(
                 pick(header),
-                left_out=sum("__" in n for n in header) - sum("__" in n for n in pick(header)),
+                left_out=frozenset(n for n in header if "__" in n) - {*pick(header)},
             )
             text.tables.append(table)
             reader = _Row(header, delimiter, quoted='"' in line)

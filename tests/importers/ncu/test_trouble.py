@@ -11,6 +11,7 @@ from roofline import counters
 from roofline.device import DRAM, VECTOR_FP32
 from roofline.errors import BadInput, Missing
 from roofline.importers import load
+from roofline.importers.ncu.pages import FEW
 from roofline.measurement import CacheState, ClockState
 from roofline.program import read
 from roofline.report.document import of_run
@@ -481,3 +482,21 @@ def test_an_export_that_names_no_gpu_says_so(tmp_path):
 
     assert imported.device is None
     assert any("--device NAME does" in text for text in imported.recorder.warnings)
+
+
+def test_two_files_both_name_the_run_and_what_both_leave_out_is_counted_once(tmp_path):
+    """Of many metrics in each file one is read; the others are the same in both."""
+    units = {"gpu__time_duration.sum": "ns"} | {f"none__asks_{n}.sum": "" for n in range(FEW)}
+    paths = []
+    for at, name in enumerate(("a.csv", "b.csv", "c.csv")):
+        page = raw(units, (launch(at, f"kernel_{at}"), {"gpu__time_duration.sum": "1,000"}))
+        (tmp_path / name).write_text(page)
+        paths.append(tmp_path / name)
+    two, three = load(paths[:2]), load(paths)
+
+    assert (two.recorder.program, three.recorder.program) == (
+        "a.csv, b.csv",
+        "a.csv, b.csv and 1 more",
+    )
+    (gap,) = [gap for gap in two.gaps if gap.name == "metrics"]
+    assert gap.what == f"{FEW} columns that nothing here uses"
