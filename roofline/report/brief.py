@@ -6,6 +6,7 @@ from roofline.report.text import seconds
 from roofline.units import number_of, show, show_share
 
 Document = dict[str, Any]
+NAMED = 3  # of what is unknown
 
 
 def of_run(document: Document) -> str:
@@ -39,10 +40,20 @@ def of_account(document: Document) -> str:
     """What was counted: flop and bytes of all calls, and how much is missing."""
     calls = number_of(document["calls"], "operator call")
     if document["flop"] is None:
-        return f"{document['subject']}: {calls}, nothing accounted for"
+        unknown = _missing(document["unaccounted"])
+        return f"{document['subject']}: {calls}, nothing accounted for{unknown}"
     least = "" if document["complete"] else "at least "
     moved = document["read"] + document["written"]
     return (
         f"{document['subject']}: {calls}, {least}{show(document['flop'], 'flop')} and "
-        f"{least}{show(moved, 'B')} over dram"
+        f"{least}{show(moved, 'B')} over dram{_missing(document['unaccounted'])}"
     )
+
+
+def _missing(unaccounted: list[Document]) -> str:
+    """What the amounts leave out: by name the first few."""
+    if not unaccounted:
+        return ""
+    more = len(unaccounted) - NAMED
+    names = [str(one["name"]) for one in unaccounted[:NAMED]]
+    return f"; nothing known of {', '.join(names)}{f' and {more} more' if more > 0 else ''}"

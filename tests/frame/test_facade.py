@@ -8,6 +8,7 @@ import pytest
 
 import roofline as rl
 from roofline.facade import Recording
+from roofline.report.brief import of_account
 from tests.runs import Script, call, tensor
 
 
@@ -96,6 +97,21 @@ def test_an_account_is_one_line_too() -> None:
 
     assert repr(counted) == "mm: 1 operator call, 8.00 flop and 32.0 B over dram"
     assert counted._repr_html_().startswith("<pre")
+
+
+def test_what_an_account_leaves_out_is_named() -> None:
+    names = ["mine::a", "mine::b", "mine::c", "mine::d", "mine::e"]
+    known = {"subject": "step", "calls": 6, "complete": False, "flop": 8, "read": 24, "written": 8}
+    missing = [{"name": name, "calls": 1} for name in names]
+
+    assert of_account(known | {"unaccounted": missing[:1]}) == (
+        "step: 6 operator calls, at least 8.00 flop and at least 32.0 B over dram; "
+        "nothing known of mine::a"
+    )
+    assert of_account(known | {"unaccounted": missing, "flop": None}) == (
+        "step: 6 operator calls, nothing accounted for; "
+        "nothing known of mine::a, mine::b, mine::c and 2 more"
+    )
 
 
 def test_a_placement_is_one_line_too() -> None:
