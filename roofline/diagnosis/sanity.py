@@ -44,6 +44,13 @@ def _under_graphs_s(program: Program) -> float:
 
 
 _UNREAD = "not accounted for: "
+# Whose operators the library means to know all of; others are their author's to say.
+LIBRARY = frozenset({"aten", "prims", "quantized", "c10d"})
+ASK = "add an accounting rule for each operator of PyTorch (CONTRIBUTING, 'Add an operator')"
+DECLARE = (
+    "say what your own operators and kernels need: `roofline.rule` for an operator, "
+    "`roofline.declare` for a Triton kernel"
+)
 
 
 def _how_to_count(items: Sequence[Item]) -> str:
@@ -51,7 +58,8 @@ def _how_to_count(items: Sequence[Item]) -> str:
         return "collect flop and bytes of these kernels (`roofline ncu`), or declare what they need"
     if all("record_shapes" in _why(item) for item in items):
         return "record again with shapes: torch.profiler.profile(record_shapes=True)"
-    return "add an accounting rule for each (CONTRIBUTING, 'Add an operator')"
+    own = [item.name.partition("::")[0] not in LIBRARY for item in items]
+    return DECLARE if all(own) else f"{ASK}; {DECLARE}" if any(own) else ASK
 
 
 def _unaccounted(item: Item) -> str:

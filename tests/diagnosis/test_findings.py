@@ -9,6 +9,7 @@ from roofline.call import Call
 from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
+from roofline.diagnosis.sanity import ASK, DECLARE, incomplete_ledger
 from roofline.ops import PRODUCTS
 from roofline.program import read, single
 from roofline.provenance import spread
@@ -59,9 +60,20 @@ def test_an_incomplete_ledger_is_said_with_its_share_and_silences_the_whole():
 
     finding = only(program, "RF002")
     assert finding.evidence == ("my::kernel: 10.0 ms a step, 1 call; no rule",)
+    assert finding.next_step == DECLARE
     assert "30.8% of operator time" in finding.claim
     # RF103 speaks of the whole program by its ledgers, RF302 by times
     assert codes(program) == ["RF002", "RF302", "RF204"]
+
+
+def test_who_can_say_what_is_unknown_is_asked():
+    """PyTorch's operators by a rule in the library, one's own by a declaration."""
+    theirs = call("aten::no_such", tensor(4))
+    (alone,) = incomplete_ledger(read(Script().add(theirs, 100).end_step().run()))
+    (both,) = incomplete_ledger(read(Script().add(theirs, 100).add(UNKNOWN, 100).end_step().run()))
+
+    assert alone.next_step == ASK
+    assert both.next_step == f"{ASK}; {DECLARE}"
 
 
 def test_little_unknown_time_does_not_silence_the_whole():
