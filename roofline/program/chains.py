@@ -5,8 +5,8 @@ normalisations, copies), where every call reads something that an earlier one of
 Free calls (views) do not break it; everything else does, what is unaccounted included.
 """
 
-import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["NEAR", "Chain", "chains"]
-
-_NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)")  # of a layer: h.0.mlp and h.1.mlp are h.*.mlp
 
 _BATCH = 65_536  # events that are looked at together
 
@@ -60,15 +58,31 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
             links = _linked(calls, placed, recorded)
         elif (links := known.get(pattern, ())) == ():
             links = known[pattern] = _linked(calls, placed, recorded)
-        phase, module = calls[0].phase, calls[0].module
         for start, end in _joined(links):
+            phase = calls[start].phase
+            module = reduce(_around, (call.module for call in calls[start:end]))
             key = (tuple(link.signature for link in links[start:end]), phase)
             alike = found.setdefault(key, Alike(links[start:end], module=module, phase=phase))
-            if module != alike.module:
-                alike.module = _NUMBER.sub("*", module)
+            alike.module = _around(alike.module, module)
             alike.add([call.time_ns for call in calls[start:end]])
     made = [build(placed, alike, last_read if recorded else None) for alike in found.values()]
     return tuple(sorted(made, key=lambda c: (c.moved - c.least) * c.count, reverse=True))
+
+
+def _around(one: str, other: str) -> str:
+    """The innermost module around both; of two layers any: h.0.mlp and h.1.mlp are h.*.mlp."""
+    if one == other:
+        return one
+    shared: list[str] = []
+    for mine, its in zip(one.split("."), other.split("."), strict=False):
+        if mine != its and not (_layer(mine) and _layer(its)):
+            break
+        shared.append(mine if mine == its else "*")
+    return ".".join(shared)
+
+
+def _layer(name: str) -> bool:
+    return name == "*" or name.isdigit()
 
 
 def _rows(

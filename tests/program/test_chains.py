@@ -65,3 +65,16 @@ def test_by_size_the_last_operand_is_still_read(tmp_path):
     (chain,) = read(load([trace.write(tmp_path / "read.json")])).chains
 
     assert chain.least == 8_000_000 + 4_000
+
+
+def test_a_chain_is_said_to_be_where_its_own_calls_are():
+    """A sum of other data streams just before it, in another module; its two calls share `net`."""
+    exp, neg = call("aten::exp", X, out=X), call("aten::neg", X, out=X)
+    script = Script()
+    script.add(call("aten::sum", X, out=tensor()), 700, reads=(9,), writes=(8,), module="net.mlp")
+    script.add(exp, 900, reads=(1,), writes=(2,), module="net.norm.0")
+    script.add(neg, 900, reads=(2,), writes=(3,), module="net.gate")
+    (chain,) = read(script.end_step().run()).chains
+
+    assert chain.names == ("aten::exp", "aten::neg")
+    assert chain.module == "net"
