@@ -80,7 +80,7 @@ def command(
     else:
         if importlib.util.find_spec("torch") is None:
             raise Missing(INSTALL)
-        with _own_output_apart():
+        with _as_a_program(model.rpartition(":")[0]):
             made, inputs = _made(model, shapes, fake)
             if cross_check:
                 counted, differences = accounting.cross_check(made, inputs, **wanted)
@@ -134,7 +134,12 @@ def _fake_mode() -> Any:
 
 
 @contextmanager
-def _own_output_apart() -> Iterator[None]:
-    """What the script prints goes to standard error: standard output is for the answer."""
-    with redirect_stdout(sys.stderr):
-        yield
+def _as_a_program(name: str) -> Iterator[None]:
+    """The script has no arguments; what it prints goes to standard error, apart from the answer."""
+    given = sys.argv
+    sys.argv = [name]
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.argv = given

@@ -182,6 +182,25 @@ def test_mistakes_are_one_sentence(script, capsys, arguments, sentence):
     assert "Traceback" not in err
 
 
+def test_a_script_that_reads_its_arguments_has_none(script):
+    """roofline's own words on the command line are not the script's."""
+    path = script.parent / "reads.py"
+    path.write_text(
+        "import argparse, sys, torch\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--width', type=int, default=4)\n"
+        "width = parser.parse_args().width\n"
+        "def model():\n"
+        "    assert sys.argv == ['reads.py']\n"
+        "    return torch.mm, (torch.zeros(4, 4), torch.zeros(4, width))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "roofline", "account", "reads.py:model", "--json"],
+        cwd=script.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["flop"] == 2 * 4 * 4 * 4
+
+
 def test_json_is_alone_on_standard_output(script):
     done = subprocess.run(
         [sys.executable, "-m", "roofline", "account", "net.py:model", "--json"],
