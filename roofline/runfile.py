@@ -7,19 +7,19 @@ rule improves old runs.  Nothing of the environment and no path of the user goes
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from roofline import whole
-from roofline.call import Call
+from roofline.call import DTYPE_BYTES, Call
 from roofline.device import Device
 from roofline.errors import BadInput
 from roofline.kept import Kept
 from roofline.measurement import CacheState, ClockState
-from roofline.work import Ledger
+from roofline.work import Count, Ledger
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -259,9 +259,24 @@ def load(path: Path) -> Run:
     return Run(
         recorder=document.recorder,
         device=document.device,
-        signatures=document.signatures,
+        signatures=tuple(map(_understood, document.signatures)),
         steps=document.steps,
         gaps=document.gaps,
         events=events.select(wanted.names),
         replays=document.replays,
     )
+
+
+def _understood(signature: Signature) -> Signature:
+    """Without its call where that has element types that nobody here knows the size of.
+
+    What was counted when it was recorded stays; where nothing was, it is named as unknown.
+    """
+    call = signature.call
+    tensors = () if call is None else (*call.tensors, *call.outputs)
+    strange = dict.fromkeys(t.dtype for t in tensors if t.dtype not in DTYPE_BYTES)
+    if not strange:
+        return signature
+    why = f"not accounted for: no element type {', '.join(strange)} is known"
+    unknown = Ledger(Count.ALGORITHMIC, unaccounted=(signature.name,), conventions=(why,))
+    return replace(signature, call=None, ledger=signature.ledger or unknown)

@@ -11,6 +11,7 @@ import pytest
 from roofline import runfile
 from roofline.call import Call, Tensor
 from roofline.errors import BadInput
+from roofline.report.document import of_run
 from roofline.runfile import Signature
 from tests.runs import Script, call, tensor
 
@@ -147,3 +148,19 @@ def test_a_run_takes_the_place_of_a_run_and_of_nothing_else(tmp_path, saved):
     ):
         with pytest.raises(BadInput, match=f"cannot write .*: {words}"):
             runfile.place_for(path)
+
+
+def test_an_element_type_that_nobody_knows_is_named(tmp_path):
+    """As a newer version may write it: what it counted stays, else it is unknown and not zero."""
+    x = Tensor((1024,), "fp12")
+    strange = call("aten::relu", x, out=x)
+    runfile.save(Script().add(strange, 100).end_step().run(), tmp_path / "strange.roof")
+    (signature,) = runfile.load(tmp_path / "strange.roof").signatures
+
+    assert signature.call is None
+    assert signature.ledger.unaccounted == ("aten::relu",)
+    found = of_run(runfile.load(tmp_path / "strange.roof"))
+    assert found["coverage"] == 0.0
+    (unknown,) = [f for f in found["findings"] if f["code"] == "RF002"]
+    assert unknown["evidence"][0].endswith("no element type fp12 is known")
+    assert found["items"][0]["demand"] is None
