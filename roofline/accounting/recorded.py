@@ -8,6 +8,7 @@ from roofline import importers, ops, runfile
 from roofline.accounting.account import Account, Line
 from roofline.errors import BadInput
 from roofline.runfile import Phase, Run, Signature, Step
+from roofline.units import number_of
 
 CALLS = ("op", "region")  # kernels are what operators caused, and have no work of their own
 
@@ -28,7 +29,10 @@ def account(run: Run | str | Path) -> Account:
         subject=run.recorder.program or "a recording",
         signatures=tuple(_recounted(signature) for signature in run.signatures),
         lines=tuple(_lines(run, steps)),
-        how=(f"counted from a recording of {measured} measured steps", *run.recorder.warnings),
+        how=(
+            f"counted from a recording of {number_of(measured, 'measured step')}",
+            *run.recorder.warnings,
+        ),
     )
 
 
