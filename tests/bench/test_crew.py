@@ -1,6 +1,8 @@
 """Pinned threads and their samples.  No test here depends on how fast anything is."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -119,8 +121,18 @@ def test_without_a_count_of_waiting_a_leader_is_judged_by_cpu_time(monkeypatch):
 
 @pytest.mark.skipif(_waited_s() is None, reason="this kernel does not count waiting threads")
 def test_waiting_for_a_cpu_is_counted():
-    before = _waited_s()
-    with Crew([HERE[:1], HERE[:1]]) as crew:  # two threads on one CPU
-        crew.each(lambda _: spin(0.05))
+    # Threads that ended are counted no longer: those of other tests must not end meanwhile.
+    program = (
+        "import time\n"
+        "from roofline.bench.cpu.crew import Crew, _waited_s\n"
+        "def spin(_):\n"
+        "    end = time.thread_time() + 0.05\n"
+        "    while time.thread_time() < end: pass\n"
+        f"with Crew([{HERE[:1]}, {HERE[:1]}]) as crew:  # two threads on one CPU\n"
+        "    before = _waited_s()\n"
+        "    crew.each(spin)\n"
+        "    print(_waited_s() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     # While one ran its 50 ms the other waited; whoever finished first waited at least once.
-    assert _waited_s() > before
+    assert float(done.stdout) > 0

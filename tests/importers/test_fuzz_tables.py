@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-import resource
 import time
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from roofline.report.document import of_run
 from tests.importers.ceilings import test_ceilings
 from tests.importers.jax import test_jax
 from tests.importers.likwid import test_likwid
+from tests.importers.memory import bounded
 from tests.importers.ncu.exports import RECORDED, details, metrics
 from tests.importers.ncu.test_trouble import SAXPY
 from tests.importers.nsys import test_stats
@@ -26,7 +26,6 @@ from tests.importers.proton.test_proton import node
 from tests.importers.rocprof import test_tables
 
 SLOWEST_S = 5.0
-LARGEST = 1 << 20  # kB of resident memory
 TOKENS = (
     b'"', b'""', b"'", b",", b";", b"\t", b"\n", b"\r\n", b"\r", b"\xff\xfe", b"\x00", b"\xef\xbb\xbf", b"(", b")", b"-",
     b"1e400", b"-5", b"0", b"9" * 40, b"NaN", b"inf", b"n/a", b"1,024", b"1.024", b"65,77", b"Tbyte", b"furlong/s", b"{", b"}",
@@ -125,17 +124,17 @@ def database(folder: Path) -> bytes:
 
 
 def test_bent_tables_and_documents(tmp_path):
-    fuzz(2_000, SAMPLES)(tmp_path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < LARGEST
+    with bounded():
+        fuzz(2_000, SAMPLES)(tmp_path)
 
 
 def test_bent_databases(tmp_path):
-    fuzz(200, [database(tmp_path)])(tmp_path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < LARGEST
+    with bounded():
+        fuzz(200, [database(tmp_path)])(tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_two_hundred_thousand_bent_files(tmp_path):
-    fuzz(200_000, [*SAMPLES, database(tmp_path)])(tmp_path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < LARGEST
+    with bounded():
+        fuzz(200_000, [*SAMPLES, database(tmp_path)])(tmp_path)

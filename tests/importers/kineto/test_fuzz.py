@@ -2,7 +2,6 @@
 
 import gzip
 import random
-import resource
 import time
 from functools import partial
 from pathlib import Path
@@ -18,10 +17,10 @@ from roofline.importers.kineto import read
 from roofline.importers.kineto.stretches import ROWS, Stretches
 from roofline.report.document import of_run
 from tests.importers.kineto.traces import Trace, matmul
+from tests.importers.memory import bounded
 
 HERE = Path(__file__).parent
 SLOWEST_S = 5.0
-LARGEST = 1 << 20  # kB of resident memory
 TOKENS = (
     b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\n", b"},\n  {", b"NaN", b"-Infinity", b"null",
     b"1e400", b"-1", b"0", b"9" * 30, b"\xff\xfe", b"\x00", b'"args": {', b'"ts": "x"', b'"dur": -5',
@@ -96,10 +95,6 @@ def survives(path: Path, data: bytes, rows: int = ROWS) -> None:
     assert time.process_time() - began < SLOWEST_S
 
 
-def check_memory() -> None:
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < LARGEST
-
-
 def fuzz(examples: int):
     """The property, tried on so many bent samples."""
 
@@ -120,15 +115,15 @@ def fuzz(examples: int):
 
 
 def test_five_thousand_bent_traces(tmp_path):
-    fuzz(5_000)(tmp_path)
-    check_memory()
+    with bounded():
+        fuzz(5_000)(tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_two_hundred_thousand_bent_traces(tmp_path):
-    fuzz(200_000)(tmp_path)
-    check_memory()
+    with bounded():
+        fuzz(200_000)(tmp_path)
 
 
 @settings(
