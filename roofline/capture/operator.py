@@ -57,7 +57,7 @@ def describe(func: Any) -> Operator:
         shape_from_data=torch.Tag.dynamic_output_shape in func.tags,
         split=not ignored and has(func.name(), "CompositeImplicitAutograd") and not own_kernel,
         ignored=ignored,
-        products=precision.library(schema.name),
+        products=precision.library_of(schema.name),
         begins=frozenset(a.name for a in schema.arguments if a.name in _BEGINS),
     )
 

@@ -20,7 +20,7 @@ _MATHS: dict[str, Math] = {"tf32": "tf32", "bf16": "bf16"}
 _get = torch._C._get_fp32_precision_getter
 
 
-def library(op: str) -> Library | None:
+def library_of(op: str) -> Library | None:
     """Whose settings the products of operator `op` follow; None where it has no products."""
     if op not in ops.PRODUCTS:
         return None

@@ -1,12 +1,13 @@
 """A run is safe to send: what was said to an operator in the user's own words is not in it."""
 
 import torch
+from torch import library
 
 import roofline as rl
 from roofline import runfile
 
 
-@torch.library.custom_op("mine_private::load", mutates_args=())
+@library.custom_op("mine_private::load", mutates_args=())
 def load(x: torch.Tensor, where: str) -> torch.Tensor:
     return x + len(where)
 
