@@ -40,7 +40,7 @@ def settings(kind: Library) -> Settings:
 
 def math(op: str, device: Literal["cpu", "cuda"], dtypes: frozenset[str]) -> Math:
     """How `op` multiplies operands of these types now."""
-    kind = library(op)
+    kind = library_of(op)
     if kind is None:
         return "ieee"
     on_cuda, on_cpu, sums = settings(kind)
