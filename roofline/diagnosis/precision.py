@@ -5,6 +5,7 @@ cores are faster when they keep them in fp16.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from roofline.device import (
     TENSOR_FP16,
@@ -32,22 +33,18 @@ PRODUCTS = frozenset(
 
 def tf32_unused(program: Program) -> Iterator[Finding]:
     """RF203: what the fp32 matrix products would take on the tf32 pipe of the same device."""
-    tf32, cores = program.roof.ceiling(TENSOR_TF32), program.roof.ceiling(VECTOR_FP32)
-    busy_s, steps = program.whole.busy_s, program.conditions.steps
-    if tf32 is None or cores is None or tf32.resource != TENSOR_TF32 or not busy_s:
+    moved = _moved(program, VECTOR_FP32, TENSOR_TF32)
+    if moved is None or moved.now_s < GAIN * moved.then_s:
         return
-    items = _products_on(program, VECTOR_FP32)
-    now_s = sum(i.measured_s or 0.0 for i in items) / steps
-    then_s = sum(_least_s(i, {VECTOR_FP32: tf32.rate}) for i in items) / steps
-    least_s = sum(_least_s(i, {VECTOR_FP32: _fastest(tf32)}) for i in items) / steps
-    if now_s < WORTH * busy_s or not then_s or now_s < GAIN * then_s:
-        return
+    cores, tf32, items = moved.slow, moved.fast, moved.items
+    now_s, then_s, steps = moved.now_s, moved.then_s, program.conditions.steps
     yield Finding(
         code="RF203",
         item="",
         claim=(
-            f"{len(items)} fp32 matrix products take {show(now_s, 's')} a step on the fp32 cores; "
-            "this device has a tf32 pipe"
+            f"{number_of(len(items), 'fp32 matrix product')} "
+            f"{'takes' if len(items) == 1 else 'take'} {show(now_s, 's')} a step on the fp32 "
+            "cores; this device has a tf32 pipe"
         ),
         evidence=(
             f"fp32 cores {show(cores.rate, 'flop/s')}, tf32 {show(tf32.rate, 'flop/s')} "
@@ -66,30 +63,24 @@ def tf32_unused(program: Program) -> Iterator[Finding]:
         items=tuple(dict.fromkeys(i.name for i in items)),
         saves_s=now_s - then_s,
         now_s=now_s,
-        then_s=(least_s, now_s),
+        then_s=(moved.least_s, now_s),
         wrong_if="with tf32 allowed the products take as long, or the model does not tolerate it",
     )
 
 
 def accumulate_in_16(program: Program) -> Iterator[Finding]:
     """RF205: what the fp16 matrix products would take with their sums kept in fp16."""
-    narrow, wide = program.roof.ceiling(TENSOR_FP16_ACC16), program.roof.ceiling(TENSOR_FP16)
-    busy_s, steps = program.whole.busy_s, program.conditions.steps
-    if narrow is None or wide is None or narrow.resource != TENSOR_FP16_ACC16 or not busy_s:
+    moved = _moved(program, TENSOR_FP16, TENSOR_FP16_ACC16)
+    if moved is None or moved.bound_s < GAIN * moved.then_s:
         return
-    items = _products_on(program, TENSOR_FP16)
-    now_s = sum(i.measured_s or 0.0 for i in items) / steps
-    then_s = sum(_least_s(i, {TENSOR_FP16: narrow.rate}) for i in items) / steps
-    least_s = sum(_least_s(i, {TENSOR_FP16: _fastest(narrow)}) for i in items) / steps
-    bound_s = sum(i.roof_s or 0.0 for i in items) / steps
-    if now_s < WORTH * busy_s or not then_s or bound_s < GAIN * then_s:
-        return
+    wide, narrow, items = moved.slow, moved.fast, moved.items
+    now_s, then_s, least_s = moved.now_s, moved.then_s, moved.least_s
     yield Finding(
         code="RF205",
         item="",
         claim=(
-            f"{number_of(len(items), 'fp16 matrix product')} keep their sums in fp32: on this "
-            f"device fp16 sums are {narrow.rate / wide.rate:.1f} times as fast"
+            f"{number_of(len(items), 'fp16 matrix product')} with sums in fp32: on this device "
+            f"fp16 sums are {narrow.rate / wide.rate:.1f} times as fast"
         ),
         evidence=(
             f"fp32 sums {show(wide.rate, 'flop/s')}, fp16 sums {show(narrow.rate, 'flop/s')} "
@@ -107,6 +98,38 @@ def accumulate_in_16(program: Program) -> Iterator[Finding]:
         then_s=(least_s, max(now_s, least_s)),
         wrong_if="with fp16 sums the products take as long, or results overflow",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Products of a step that would run on another pipe, and what they take; seconds a step."""
+
+    slow: Ceiling
+    fast: Ceiling
+    items: list[Item]
+    now_s: float  # measured
+    bound_s: float  # at the roof of the pipe that they are on
+    then_s: float  # at the roof of the other
+    least_s: float  # the same at the upper end of its interval
+
+
+def _moved(program: Program, slow: Resource, fast: Resource) -> _Moved | None:
+    """The products on `slow` at the ceiling of `fast`; None without one, or where few are."""
+    old, new = program.roof.ceiling(slow), program.roof.ceiling(fast)
+    busy_s, steps = program.whole.busy_s, program.conditions.steps
+    if old is None or new is None or new.resource != fast or not busy_s:
+        return None
+    items = _products_on(program, slow)
+    moved = _Moved(
+        slow=old,
+        fast=new,
+        items=items,
+        now_s=sum(i.measured_s or 0.0 for i in items) / steps,
+        bound_s=sum(i.roof_s or 0.0 for i in items) / steps,
+        then_s=sum(_least_s(i, {slow: new.rate}) for i in items) / steps,
+        least_s=sum(_least_s(i, {slow: _fastest(new)}) for i in items) / steps,
+    )
+    return moved if moved.then_s and moved.now_s >= WORTH * busy_s else None
 
 
 def _products_on(program: Program, pipe: Resource) -> list[Item]:
