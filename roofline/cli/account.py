@@ -17,6 +17,7 @@ from roofline.cli import options
 from roofline.errors import BadInput, Missing
 from roofline.report import account as report
 from roofline.report.console import console
+from roofline.report.shown import ACCOUNT_ROWS
 
 if TYPE_CHECKING:
     from roofline.device import Device
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cross-check", is_flag=True, help="Compare with torch's FlopCounterMode; explain differences."
 )
-@options.rows(report.ROWS)
+@options.rows(ACCOUNT_ROWS)
 @click.option("--conventions", is_flag=True, help="Print every convention of the count.")
 @options.as_json
 def command(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from roofline.report.text import FINDINGS, ROWS
+from roofline.report.shown import FINDINGS, ROWS
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 

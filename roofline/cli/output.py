@@ -8,6 +8,7 @@ from roofline.report import text
 from roofline.report.against import against, print_against
 from roofline.report.console import console, print_whole
 from roofline.report.document import SCHEMA, of_run
+from roofline.report.shown import FINDINGS, ROWS
 from roofline.runfile import Run
 
 
@@ -15,8 +16,8 @@ def print_run(
     run: Run,
     *,
     by: str = "call",
-    rows: int = text.ROWS,
-    findings: int = text.FINDINGS,
+    rows: int = ROWS,
+    findings: int = FINDINGS,
     as_json: bool,
     before: Run | None = None,
 ) -> None:

@@ -13,6 +13,7 @@ from roofline.accounting.placed import least
 from roofline.device import DRAM, Device, Roof
 from roofline.program import shapes
 from roofline.report.console import print_whole
+from roofline.report.shown import ACCOUNT_ROWS
 from roofline.units import number_of, show
 from roofline.work import Entry
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "roofline.account/1"
 Document = dict[str, Any]
-ROWS = 20
 NAME = 44  # columns that the name of a line may take
 PLACED = 12  # of them given to its place under a roof
 
@@ -119,7 +119,7 @@ def _lines(entries: Iterable[Entry]) -> list[Document]:
 
 
 def print_document(
-    document: Document, console: "Console", *, rows: int = ROWS, conventions: bool = False
+    document: Document, console: "Console", *, rows: int = ACCOUNT_ROWS, conventions: bool = False
 ) -> None:
     """Print it: the whole, what is missing, the table."""
     from rich.table import Table

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.report import beside, crossed, device_time
 from roofline.report.console import print_whole
+from roofline.report.shown import FINDINGS, ROWS
 from roofline.units import number_of, show, show_share
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Document = dict[str, Any]
-ROWS = 15
-FINDINGS = 5
 FIXED = 62  # columns that the numbers and the binding resource take
 _NOT_OPERATORS = frozenset({"module", "phase"})  # lines of these have no shapes
 LEGIBLE = 12  # columns that a name has at least, and below which shapes are left out

@@ -8,12 +8,12 @@ import pytest
 
 HEAVY = {"torch", "duckdb", "pyarrow", "numpy", "rich", "plotext", "triton", "matplotlib"}
 
-# The command runs inside a fresh interpreter that then says which packages it has loaded.
+# The command runs inside a fresh interpreter that then says which modules it has loaded.
 LOADED = """
 import contextlib, io, json, sys
 with contextlib.redirect_stdout(io.StringIO()):
     {statement}
-print(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))
+print(json.dumps(sorted(sys.modules)))
 """
 
 
@@ -42,3 +42,11 @@ def test_loads_nothing_heavy(statement: str) -> None:
 
 def test_the_probe_sees_what_is_loaded() -> None:
     assert "numpy" in loaded("import numpy")
+    assert "roofline.diagnosis" in loaded("import roofline.diagnosis")
+
+
+def test_a_script_starts_before_what_explains_it_is_loaded() -> None:
+    """The answer to a run is made when its script has ended."""
+    names = loaded(command("run", "--help"))
+    assert "roofline.cli.run" in names
+    assert not {"roofline.program", "roofline.diagnosis", "roofline.report.text"} & names
