@@ -250,7 +250,7 @@ def test_training_a_product_is_three_forwards(sizes, conv):
     assert forward.flop + backward.flop == 3 * forward.flop
 
 
-@given(tensors.filter(lambda t: DTYPE_BYTES[t.dtype] >= 1), st.integers(0, 3))
+@given(tensors.filter(lambda t: t.dtype != "fp6" and DTYPE_BYTES[t.dtype] >= 1), st.integers(0, 3))
 def test_bytes_are_at_least_what_is_touched(t, pick):
     """A pass over data reads every touched byte and writes its result."""
     op = ("clone", "relu", "_softmax", "neg")[pick]
