@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from roofline.called import readable
 from roofline.errors import BadInput
 from roofline.importers.matching import Matched, match
 from roofline.runfile import LAUNCH_NUMBER, Event, Gap, Run, table
@@ -20,7 +21,10 @@ NAMED = 6  # gaps that are told one by one
 # Caches and clocks of a replay are others, but it is no other kernel: so many times as long, and so
 # much longer [ns], it cannot take.
 TIMES, APART_NS = 4.0, 5_000
-_ANONYMOUS = re.compile(r"<unnamed>::|\(anonymous namespace\)::|\(anonymous\)::")
+_ANONYMOUS = re.compile(r"<?unnamed>::|\(anonymous namespace\)::|\(anonymous\)::")
+# A return type that depends on a template's arguments; any other kernel's is void.
+_RETURNED = re.compile(r"^[\w:]+<.*?>::type (?=[\w:]+[<(])")
+_BRACKET = re.compile(r"[<(]")
 Row = dict[str, Any]
 
 
@@ -55,26 +59,22 @@ def joined(timeline: Run, replayed: Run, stands_for: Sequence[int | None] | None
 def base(name: str) -> str:
     """A kernel's function, without return type, namespaces, template arguments and parameters.
 
-    That is what all profilers print alike.
+    That is what all profilers print alike, and print whole: inside a template's brackets some
+    shorten what they find, and leave brackets open.
 
     >>> base("at::native::(anonymous namespace)::norm_kernel<c10::BFloat16, float>")
     'norm_kernel'
     >>> base("at::<unnamed>::norm_kernel<c10::BFloat16, float>")
     'norm_kernel'
+    >>> base("void relu<4, unnamed>::clamp(int)::[lambda() (instance 1)]::operator ()(), 2>>(T2)")
+    'relu'
     >>> base("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, 4>(float *)")
     'kernel'
     """
-    outside, depth = "", 0
-    for letter in _ANONYMOUS.sub("", name):
-        if letter == "<":
-            depth += 1
-        elif letter == ">":
-            depth = max(depth - 1, 0)
-        elif letter == "(" and not depth:
-            break
-        elif not depth:
-            outside += letter
-    return outside.strip().rpartition(" ")[2].rpartition("::")[2] or name
+    plain = readable(name) if name.startswith("_Z") else name
+    plain = _RETURNED.sub("", _ANONYMOUS.sub("", plain))
+    head = _BRACKET.split(plain, maxsplit=1)[0].strip()
+    return head.rpartition(" ")[2].rpartition("::")[2] or name
 
 
 def _kernels(timeline: Run) -> list[Row]:
@@ -212,7 +212,8 @@ def _strangers(timeline: Run, rows: Sequence[Row], replayed: Run, launches: Sequ
     there, counted = names(timeline, rows), names(replayed, launches)
     alike = "; those of one name are of other types or sizes" if {*there} & {*counted} else ""
     return (
-        f"no kernel of {replayed.recorder.program} can be told in {timeline.recorder.program}: "
+        f"no launch that {replayed.recorder.tool} counted in {replayed.recorder.program} can be "
+        f"told in the timeline of {timeline.recorder.program}: "
         f"there is {', '.join(there[:3]) or 'no kernel'}; "
         f"counted were {', '.join(counted[:3]) or 'no kernels'}{alike}"
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from roofline import counters, runfile
+from roofline.called import readable
 from roofline.cli import main
 from roofline.devices import resolve
 from roofline.errors import BadInput
@@ -95,7 +96,10 @@ def test_what_is_said_of_the_pages_is_said_of_the_replays():
 
 def test_recordings_of_two_programs_are_refused():
     """Their kernels have nothing in common but element-wise ones of other sizes."""
-    told = r"no kernel of .* can be told in ln_hand.json.gz: .*; those of one name are of other"
+    told = (
+        r"no launch that Nsight Compute.* counted in decode_1.raw.csv.gz can be told in the timeline "
+        r"of ln_hand.json.gz: .*; those of one name are of other"
+    )
     with pytest.raises(BadInput, match=told):
         load([TRACES / "ln_hand.json.gz", PAGES / "decode_1.raw.csv.gz"])
 
@@ -201,8 +205,70 @@ def test_a_replay_of_another_duration_is_another_kernel():
     slow = [replace(event, duration_ns=10 * event.duration_ns) for event in first]
 
     assert len(joined(trace, replace(page, events=table(first))).rows()) == len(trace.rows()) + 1
-    with pytest.raises(BadInput, match="no kernel of"):
+    with pytest.raises(BadInput, match="no launch that"):
         joined(trace, replace(page, events=table(slow)))
+
+
+# The same kernels as PyTorch's profiler and Nsight Compute 2025.3.1 name them; the latter leaves
+# brackets open.
+CLAMP = (
+    "at::native::(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&, c10::Scalar, "
+    "c10::Scalar, at::native::detail::ClampLimits)::{lambda()#1}::operator()() const"
+    "::{lambda()#7}::operator()() const::{lambda(float)#1}"
+)
+BY_BOTH = [
+    (
+        f"void at::native::vectorized_elementwise_kernel<4, {CLAMP}, std::array<char*, 2ul> >"
+        f"(int, {CLAMP}, std::array<char*, 2ul>)",
+        "void vectorized_elementwise_kernel<4, unnamed>::launch_clamp_scalar(TensorIteratorBase &, "
+        "c10::Scalar, c10::Scalar, detail::ClampLimits)::[lambda() (instance 1)]::operator ()() "
+        "lambda() (instance 7)]::operator ()() lambda(float) (instance 1)], std::array<char *, 2>>"
+        "(int, T2, T3)",
+        "vectorized_elementwise_kernel",
+    ),
+    (
+        "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, "
+        "4, at::native::templates::cuda::normal_kernel<at::CUDAGeneratorImpl*>(at::TensorBase "
+        "const&, double, double, at::CUDAGeneratorImpl*)::{lambda()#1}::operator()() const"
+        "::{lambda(int, float)#1}>(long, at::PhiloxCudaState)",
+        "void unnamed>::distribution_elementwise_grid_stride_kernel<float, 4, unnamed>::"
+        "distribution_nullary_kernel<float, float, float4, at::CUDAGeneratorImpl *, "
+        "templates::cuda::normal_and_transform<float, float, [lambda(int, float) (instance 1)]>"
+        "(long, at::PhiloxCudaState, T3, T4)",
+        "distribution_elementwise_grid_stride_kernel",
+    ),
+    (
+        "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<"
+        "at::native::BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor"
+        "<float> > >(at::TensorIteratorBase&, at::native::BinaryFunctor<float, float, float, "
+        "at::native::binary_internal::MulFunctor<float> > const&)::{lambda(int)#1}>(int, "
+        "at::native::gpu_kernel_impl_nocast<f>(at::TensorIteratorBase&)::{lambda(int)#1})",
+        "void elementwise_kernel<128, 2, void gpu_kernel_impl_nocast<BinaryFunctor<float, float, "
+        "float, binary_internal::MulFunctor<float>>>(TensorIteratorBase &, const T1 &)"
+        "::[lambda(int) (instance 1)]>(int, T3)",
+        "elementwise_kernel",
+    ),
+    (
+        "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float, false>"
+        "(int, float, float const*, float const*, float const*, float*, float*, float*)",
+        "void at::<unnamed>::vectorized_layer_norm_kernel<float, float, 0>(int, T2, const T1 *, "
+        "const T1 *, const T1 *, T2 *, T2 *, T1 *)",
+        "vectorized_layer_norm_kernel",
+    ),
+    (
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
+        "void vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, std::array<char *, 3>>"
+        "(int, T2, T3)",
+        "vectorized_elementwise_kernel",
+    ),
+]
+
+
+@pytest.mark.parametrize(("by_torch", "by_ncu", "function"), BY_BOTH)
+def test_a_mangled_name_is_still_the_functions(by_torch, by_ncu, function):
+    """What stands before the first bracket, whether brackets behind it close or not."""
+    assert base(by_torch) == base(by_ncu) == function
+    assert base(readable(by_ncu)) == function  # as a run keeps it
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ INSTALL = (
     "there is no `ncu` on the PATH: Nsight Compute comes with the CUDA toolkit "
     "(its bin folder, often /usr/local/cuda/bin) and from developer.nvidia.com/nsight-compute"
 )
+# Names of kernels as the compiler wrote them, the same in every run.  The profiler else shortens
+# them, by what else it saw, and leaves brackets open.
+WHOLE_NAMES = "--rename-kernels"
 _PASSES = "profiler__replayer_passes"
 _CLOCKS = "Running with unmodified GPU clocks"
 REPLAYED = (
@@ -99,9 +102,16 @@ def collect(program: Sequence[str], wanted: Wanted, output: TextIO | int | None 
         raise Missing(INSTALL)
     with tempfile.TemporaryDirectory(prefix="roofline-ncu-") as folder:
         log = Path(folder) / "ncu.csv"
-        done = subprocess.run([ncu, *arguments(wanted, log), *program], check=False, stdout=output)
+        options = [*_whole_names(ncu), *arguments(wanted, log)]
+        done = subprocess.run([ncu, *options, *program], check=False, stdout=output)
         export = log.read_bytes() if log.exists() else b""
     return Profiled(export=export, program=named(program), exit_code=done.returncode)
+
+
+def _whole_names(ncu: str) -> list[str]:
+    """The option for it, of versions that have it: others end at options that they do not know."""
+    told = subprocess.run([ncu, "--help"], check=False, capture_output=True, text=True)
+    return [WHOLE_NAMES, "0"] if WHOLE_NAMES in told.stdout else []
 
 
 def arguments(wanted: Wanted, log: Path) -> list[str]:

@@ -27,6 +27,9 @@ PAGE = raw(
 STAND_IN = """#!{python}
 import json, pathlib, subprocess, sys
 here, words = pathlib.Path(__file__).parent, sys.argv[1:]
+if words == ["--help"]:
+    print((here / "help").read_text())
+    sys.exit()
 log = words[words.index("--log-file") + 1]
 program = words[max(i for i, w in enumerate(words[:-1]) if w.startswith("-")) + 2:]
 (here / "arguments").write_text(json.dumps(words))
@@ -44,6 +47,7 @@ def profiler(tmp_path, monkeypatch):
     (folder / "ncu").write_text(STAND_IN.format(python=sys.executable))
     (folder / "ncu").chmod(0o755)
     (folder / "page").write_text(PAGE)
+    (folder / "help").write_text("  --rename-kernels arg (=1)  Perform a simplification")
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("import sys; print('hello'); sys.exit(int(sys.argv[1]))\n")
@@ -120,6 +124,18 @@ def test_what_the_profiler_is_asked_for(profiler):
     )
     assert "lts__" not in options["--metrics"]
     assert words[-3:] == [sys.executable, "train.py", "0"]
+
+
+def test_names_are_asked_for_whole_where_the_profiler_can(profiler):
+    """An older one would end at an option that it does not know."""
+    program = [sys.executable, "train.py", "0"]
+    main(["ncu", "--quiet", *program])
+    newer = arguments(profiler)
+    (profiler / "help").write_text("  --kernel-name arg")
+    main(["ncu", "--quiet", *program])
+
+    assert newer[:2] == ["--rename-kernels", "0"]
+    assert "--rename-kernels" not in arguments(profiler)
 
 
 def test_more_levels_and_caches_left_alone(profiler, tmp_path):
