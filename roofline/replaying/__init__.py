@@ -6,6 +6,7 @@ worth it.  Both become one run, in which the counters keep their own state.  Whe
 profiler or no permission the timeline stands alone and says how to get the rest.
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import TextIO
 
 from roofline import runfile
+from roofline.capture.sampling import driver
 from roofline.errors import BadInput, Missing
-from roofline.importers.ncu.collect import Profiled, Wanted, collect, imported
+from roofline.importers.ncu.collect import INSTALL, Profiled, Wanted, collect, imported
 from roofline.importers.replayed import base, joined
 from roofline.program import read
 from roofline.replaying import child
@@ -58,6 +60,8 @@ def deep(
     `warmup` and `steps` are those of ``roofline run``; the script's output goes to `output` the
     first time, else where it always goes, and nowhere the second.  `say` is told what comes next.
     """
+    if (why := _in_vain()) is not None:
+        say(f"{why}; without hardware counters this will be the timeline alone")
     with tempfile.TemporaryDirectory(prefix="roofline-deep-") as folder:
         path = Path(folder) / "timeline.roof"
         options = ["--quiet", "-o", str(path)]
@@ -72,6 +76,13 @@ def deep(
         return Looked(_with_counters(run, script, arguments, lines, say), code)
     except (Missing, BadInput) as why:
         return Looked(_alone(run, str(why)), code)
+
+
+def _in_vain() -> str | None:
+    """Why there will be no counters, as far as that is known before the program runs."""
+    if not driver():
+        return "there is no NVIDIA driver here (libcuda.so.1)"
+    return None if shutil.which("ncu") else INSTALL
 
 
 def _with_counters(run: Run, script: str, arguments: Sequence[str], lines: int, say: Say) -> Run:

@@ -202,6 +202,40 @@ def test_without_a_profiler_the_timeline_alone(machine, tmp_path, monkeypatch, c
     assert "a few slow kernels: 4 of 8 lines hold 80% of what is to win" in said.out
 
 
+@pytest.mark.parametrize(
+    ("driver", "profiler", "why"),
+    [
+        (False, True, "there is no NVIDIA driver here"),
+        (True, False, "there is no `ncu` on the PATH"),
+        (True, True, None),
+    ],
+)
+def test_that_there_will_be_no_counters_is_said_first(
+    machine, monkeypatch, tmp_path, driver, profiler, why
+):
+    """Before the program runs, however long that takes; the timeline is recorded all the same."""
+    said = []
+    monkeypatch.setattr(replaying, "driver", lambda: driver)
+    if not profiler:
+        monkeypatch.setenv("PATH", str(tmp_path))
+    recorder = replaying.child.run
+
+    def recorded(command, output=None):
+        said.append("it runs")
+        return recorder(command, output)
+
+    monkeypatch.setattr(replaying.child, "run", recorded)
+    replaying.deep("ln.py", say=said.append)
+
+    before = said[: said.index("it runs")]
+    if why is None:
+        assert before == []
+    else:
+        (told,) = before
+        assert told.startswith(why)
+        assert told.endswith("without hardware counters this will be the timeline alone")
+
+
 def test_without_permission_the_timeline_alone(machine, tmp_path):
     folder, _ = machine
     (folder / "page").write_text("==ERROR== ERR_NVGPUCTRPERM - no permission\n")
