@@ -86,8 +86,8 @@ class Regions:
         if not mode.on or self._running:  # a region within one is part of it
             return region.work(args)
         entered = perf_counter_ns()
-        if any(t.is_cuda for t in tensors(args)):
-            mode.on_device()
+        if cards := [t.device.index for t in tensors(args) if t.is_cuda]:
+            mode.on_device(cards[0])
         signature = region.signature(self._book, args)
         reads = mode.numbers(tensors(args))  # before: compiled code empties the list
         self._running = True

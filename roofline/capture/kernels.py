@@ -44,9 +44,11 @@ class Kernels:
         self._profile: Any = None
         self._clock: Clock | None = None
         self._failure = ""
+        self._cards: set[int | None] = set()  # that were used; None is the current one
 
-    def start(self) -> None:
-        """Start the profiler, once."""
+    def start(self, card: int | None = None) -> None:
+        """Start the profiler, once; `card` is the CUDA device about to be used."""
+        self._cards.add(card)
         if self._clock is not None:
             return
         self._clock = Clock()
@@ -58,7 +60,7 @@ class Kernels:
         except RuntimeError as error:
             self._failure, self._profile = str(error).splitlines()[0], None
         if self.sampler is not None:
-            self.sampler.start()
+            self.sampler.start(card)
 
     def stop(self) -> None:
         """Wait for the device, stop the profiler and read what it saw."""
@@ -66,7 +68,8 @@ class Kernels:
             self.sampler.stop()
         if self._profile is None or self._clock is None:
             return
-        torch.cuda.synchronize()
+        for card in self._cards:
+            torch.cuda.synchronize(card)
         self._profile.stop()
         self._clock.read()
         self.kernels = read(self._profile.profiler.kineto_results.events(), self._clock)

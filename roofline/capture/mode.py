@@ -61,7 +61,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         book: Book,
         modules: Modules,
         on_first: Callable[[int], None] = lambda entered: None,
-        on_device: Callable[[], None] = lambda: None,
+        on_device: Callable[[int | None], None] = lambda card: None,
     ):
         super().__init__()
         leave_alone(Mode.__torch_dispatch__)
@@ -75,7 +75,9 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         self._modules = modules
         # Called once, with the moment at which the first operator came by.
         self._on_first: Callable[[int], None] | None = on_first
-        self.on_device = on_device  # called before every call on a CUDA device that is new
+        # Called before every call on a CUDA device that is new, with the number of that device;
+        # None is the current one.
+        self.on_device = on_device
         self._operators: dict[int, Operator] = {}
         self._storages = Storages()
         self._known: dict[tuple[Any, ...], int | None] = {}
@@ -147,7 +149,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
             if signature == _NEW or operator.shape_from_data:
                 describer = Describer(operator, args, kwargs, self._storages)
                 if "cuda" in describer.devices:
-                    self.on_device()
+                    self.on_device(describer.card)
         except (Opaque, TypeError):
             signature, strange = None, True
         if operator.is_view:  # touches no memory

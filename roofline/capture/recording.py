@@ -232,14 +232,15 @@ class Recording:
 
     def _unknown_device(self) -> Iterator[Gap]:
         if self._kernels.kernels and self._on_device() is None:
-            name = torch.cuda.get_device_name()
-            what = f"no ceilings of {name} are known here; `roofline measure --device cuda:0`"
+            card = self._kernels.kernels[0].device
+            name = torch.cuda.get_device_name(card)
+            what = f"no ceilings of {name} are known here; `roofline measure --device cuda:{card}`"
             yield Gap(name="ceilings", what=what)
 
     def _on_device(self) -> Device | None:
-        """The CUDA device that the kernels ran on; None, and a gap, when nobody knows it."""
+        """The CUDA device that the first kernel ran on; None, and a gap, when nobody knows it."""
         try:
-            return resolve(torch.cuda.get_device_name())
+            return resolve(torch.cuda.get_device_name(self._kernels.kernels[0].device))
         except NotFound:
             return None
 

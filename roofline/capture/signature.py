@@ -176,7 +176,11 @@ class Describer:
         for tensor in inputs:
             self._see(tensor)
         self.devices = {t.device.type for t in inputs}
-        self.devices |= {v.type for v in values if isinstance(v, torch.device)}
+        named = [v for v in values if isinstance(v, torch.device)]
+        self.devices |= {device.type for device in named}
+        # The CUDA device that it runs on; None is the current one.
+        cards = (d.index for d in (*(t.device for t in inputs), *named) if d.type == "cuda")
+        self.card = next(cards, None)
         begins = _begins(operator, args, kwargs)
         found = (
             replace(self._tensor(value), values=begins[name])

@@ -123,15 +123,16 @@ def test_the_profiler_is_started_before_the_first_call_on_a_cuda_device():
     from roofline.capture.modules import Modules
 
     columns, started = Columns(), []
-    on_device = lambda: started.append(len(columns))  # noqa: E731
+    on_device = lambda card: started.append((len(columns), card))  # noqa: E731
     mode = Mode(columns, Book(), Modules(columns.modules), on_device=on_device)
     with mode:
         torch.ones(2).exp()
         assert started == []
         with FakeTensorMode():  # where there is no device, only a fake tensor can be on one
             torch.empty(2, device="cuda")
+            torch.empty(2, device="cuda:1")
     mode.close()
-    assert started == [2]
+    assert started == [(2, None), (2, 1)]
 
 
 def test_copies_are_told_from_kernels():

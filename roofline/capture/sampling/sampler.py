@@ -74,14 +74,17 @@ class Sampler:
         """How long the device is sampled without a pause."""
         return self._full * self.interval_ns * 1e-9
 
-    def start(self) -> None:
-        """Start, once, on the current CUDA device; after the profiler, which may set the clock."""
+    def start(self, card: int | None = None) -> None:
+        """Start, once, on the CUDA device `card`, the current one if None.
+
+        After the profiler, which may set the clock.
+        """
         if self._tried or not torch.cuda.is_available():
             return
         self._tried = True
         try:
-            torch.cuda.synchronize()  # there must be a context
-            self.device = torch.cuda.current_device()
+            self.device = torch.cuda.current_device() if card is None else card
+            torch.cuda.synchronize(self.device)  # there must be a context
             cupti = self._library()
             self._session = Session(
                 cupti, self.device, self.metrics, self.interval_ns, BUFFER_BYTES
@@ -108,7 +111,7 @@ class Sampler:
         session, self._session = self._session, None
         if session is None or self._clock is None or self._thread is None:
             return
-        torch.cuda.synchronize()
+        torch.cuda.synchronize(self.device)
         self._over = True
         self._wake.set()
         self._thread.join()

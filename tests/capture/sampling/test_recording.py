@@ -36,7 +36,7 @@ class Toy(Sampler):
 
 
 def test_counters_of_kernels_stand_in_their_rows(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda card: "NVIDIA H200")
     sampler = Toy()
     with Recording(sampler=sampler) as recording:
         for _ in range(3):

@@ -19,7 +19,7 @@ from tests.capture.sampling.toy_cupti import EXTRA, ToyCupti  # noqa: E402
 def on_gpu(monkeypatch):
     """A device as far as the sampler looks."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda card: None)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
 
 
@@ -55,6 +55,16 @@ def test_the_device_is_given_back(on_gpu):
     cupti = ToyCupti()
     started(cupti).stop()
     assert cupti.calls[-2:] == ["cuptiPmSamplingDisable", "cuptiProfilerHostDeinitialize"]
+
+
+@pytest.mark.parametrize(("card", "sampled"), [(None, 0), (1, 1)])
+def test_the_card_that_is_used_is_sampled(on_gpu, card, sampled):
+    """Not the current one, where the program names another."""
+    cupti = ToyCupti()
+    sampler = Sampler(library=lambda: cupti)
+    sampler.start(card)
+    sampler.stop()
+    assert (sampler.device, set(cupti.cards)) == (sampled, {sampled})
 
 
 class Waits(threading.Event):

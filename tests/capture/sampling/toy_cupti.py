@@ -20,6 +20,7 @@ class ToyCupti:
         self.interval_ns = interval_ns
         self.fails = {}
         self.calls = []
+        self.cards = []  # that were asked about, call by call
         self.room = 1 << 30  # samples that fit an image at most
         self._since = None  # ticks: since when what was moved is in no sample yet
         self._begun = None
@@ -31,6 +32,7 @@ class ToyCupti:
 
     def call(self, function, **given):
         self.calls.append(function)
+        self.cards += [given["deviceIndex"]] if "deviceIndex" in given else []
         status = self.fails.get(function)
         if status:
             raise CuptiError(function, status, "CUPTI_ERROR_OF_A_TEST")
