@@ -74,7 +74,9 @@ def command(
         _check(output, files)
     with _bar(not quiet) as tell:
         run = importers.load(files, _options(**said), tell)
-    for warning in (*run.recorder.warnings, *(run.replays.warnings if run.replays else ())):
+    printed = not (as_json or quiet)  # the text has the recording's own on top
+    of_replays = run.replays.warnings if run.replays else ()
+    for warning in (*(() if printed else run.recorder.warnings), *of_replays):
         say(warning)
     if keep:
         _keep(run)

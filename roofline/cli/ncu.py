@@ -73,7 +73,7 @@ def command(
     profiled = collect(program, wanted, sys.stderr if as_json else None)
     run = imported(profiled, wanted)
     runfile.save(run, target)
-    for warning in run.recorder.warnings:
+    for warning in run.recorder.warnings if as_json or quiet else ():  # the text has them on top
         say(warning)
     if as_json or not quiet:
         print_run(run, as_json=as_json)
