@@ -14,10 +14,11 @@ from roofline.diagnosis.counted import below_compulsory, inverted_levels
 from roofline.diagnosis.host import recompiled, uploads, waits
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.links import exposed, link_roof
-from roofline.diagnosis.memory import at_the_roof, excess_passes, fresh_memory
+from roofline.diagnosis.memory import at_the_roof, fresh_memory
 from roofline.diagnosis.narrow import ridge_moved, unpacking
 from roofline.diagnosis.on_pipe import on_pipe
 from roofline.diagnosis.overhead import launch_bound, overhead_bound
+from roofline.diagnosis.passes import excess_passes
 from roofline.diagnosis.picked import irregular
 from roofline.diagnosis.precision import accumulate_in_16, tf32_unused
 from roofline.diagnosis.recording import before_the_window, cold_caches, graph_launches

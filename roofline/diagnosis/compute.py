@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from roofline.diagnosis.alignment import odd_sizes
 from roofline.diagnosis.kernels import small_grids
-from roofline.diagnosis.memory import faults_s, worth_chains
+from roofline.diagnosis.memory import faults_s
+from roofline.diagnosis.passes import worth_chains
 from roofline.diagnosis.picked import picks
 from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding

@@ -6,110 +6,15 @@ from roofline.device import NETWORK, NVLINK
 from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
-from roofline.program.chains import NEAR, Chain
+from roofline.program.chains import NEAR
 from roofline.units import number_of, show
 from roofline.work import Count
 
-WORTH = 0.02  # assumed: a chain that could save less of a step is not worth a line
-PASSES = 1.25  # assumed: fewer passes than this over the least are not excess
+WORTH = 0.02  # assumed: what takes less of a step is not worth a line
 MIXED = 0.95  # share of the highest ceiling, below which the mix is worth a word
 PAGE = 4096  # B, the unit in which the kernel hands out fresh memory
-_FUSE = (
-    "fuse them: torch.compile this function, or call a fused operator "
-    "(F.layer_norm, F.rms_norm, F.softmax, ...)"
-)
-_FUSE_UPDATE = (
-    "fuse the update: fused=True (Adam, AdamW, SGD, Adagrad), else foreach=True or torch.compile "
-    "of the optimizer's step"
-)
 FRESH = 0.5  # assumed: from this share of an output's pages faulted, its memory was fresh
 ALL = 1.05  # pages beyond the outputs' own (partly filled ones are counted whole) are of workspace
-
-
-def excess_passes(program: Program) -> Iterator[Finding]:
-    """RF101: neighbouring operators pass over the same data again and again."""
-    for chain in worth_chains(program):
-        yield _excess(program, chain)
-
-
-def worth_chains(program: Program) -> list[Chain]:
-    """Chains whose fusion could be noticed: by time where it is known, else by bytes."""
-    busy_s, steps = program.whole.busy_s, program.conditions.steps
-    all_bytes = sum(chain.moved * chain.count for chain in program.chains)
-
-    def worth(chain: Chain) -> bool:
-        if chain.passes < PASSES * chain.least_passes:
-            return False
-        if chain.saves_s is not None and busy_s:
-            return chain.saves_s / steps >= WORTH * busy_s
-        return (chain.moved - chain.least) * chain.count >= WORTH * all_bytes
-
-    return [chain for chain in program.chains if worth(chain)]
-
-
-def _excess(program: Program, chain: Chain) -> Finding:
-    steps = program.conditions.steps
-    calls, where = len(chain.names), f" in {chain.module}" if chain.module else ""
-    per_step = chain.count / steps
-    times = f", {number_of(per_step, 'time')} a step" if per_step != 1 else ""
-    least = "at least " if chain.by_size else ""
-    return Finding(
-        code="RF101",
-        item=_short(chain.names),
-        claim=(
-            f"{calls} operators{where} pass {chain.passes:.1f} times over the same "
-            f"{show(chain.widest, 'B')}; its inputs and outputs need "
-            f"{least}{chain.least_passes:.1f}"
-        ),
-        evidence=(
-            f"{_short(chain.names, 14)}{times}",
-            f"{show(chain.moved, 'B')} by formula against {least}{show(chain.least, 'B')} that "
-            f"enter or leave: {'at most ' if chain.by_size else ''}"
-            f"{chain.moved / chain.least:.1f} times",
-            _on_roof(chain),
-            *(
-                (
-                    "data was followed by size, the recording names no memory: equal sizes count "
-                    "as one tensor",
-                )
-                if chain.by_size
-                else ()
-            ),
-            *_prediction(chain, steps),
-        ),
-        next_step=_FUSE_UPDATE if chain.phase == "optimizer" else _FUSE,
-        saves_s=None if chain.saves_s is None else chain.saves_s / steps,
-        now_s=None if chain.measured_s is None else chain.measured_s / steps,
-        then_s=None if (then_s := chain.then_s) is None else (then_s[0] / steps, then_s[1] / steps),
-        wrong_if="a fused version moves as many bytes, or takes as long",
-    )
-
-
-def _prediction(chain: Chain, steps: int) -> Iterator[str]:
-    if chain.measured_s is None or chain.then_s is None or chain.least_s is None:
-        return
-    low, high = (show(seconds / steps, "s") for seconds in chain.then_s)
-    interval = f" ({low} to {high} within its interval)" if low != high else ""
-    limit = "the cost of starting one kernel" if chain.by_start else "the ceiling"
-    faster = chain.measured_s / chain.least_s
-    yield (
-        f"fused: {show(chain.measured_s / steps, 's')} -> {show(chain.least_s / steps, 's')} "
-        f"a step at {limit}{interval}, "
-        f"at most {faster:.{0 if faster >= 100 else 1}f} times as fast"
-    )
-
-
-def _on_roof(chain: Chain) -> str:
-    calls = len(chain.names)
-    if chain.at_roof is None:
-        return "how near its operators are to their roofs is not known"
-    if not chain.at_roof:
-        return f"none of its {calls} operators is near its roof: each could be faster by itself too"
-    near = f"{chain.at_roof} of its {calls} operators {'is' if chain.at_roof == 1 else 'are'}"
-    return (
-        f"{near} at {NEAR:.0%} of the roof or more: "
-        "making each faster gains little there, moving less gains most"
-    )
 
 
 def at_the_roof(program: Program) -> Iterator[Finding]:
@@ -231,9 +136,3 @@ def visible(program: Program, item: Item) -> bool:
     """Whether the item takes a share of the step that anyone would notice."""
     busy_s = program.whole.busy_s
     return bool(busy_s and item.measured_s and item.measured_s / item.steps >= WORTH * busy_s)
-
-
-def _short(names: tuple[str, ...], limit: int = 4) -> str:
-    plain = [name.removeprefix("aten::") for name in names]
-    shown = plain if len(plain) <= limit else [*plain[: limit - 1], "...", plain[-1]]
-    return " > ".join(shown)

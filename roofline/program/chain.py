@@ -1,6 +1,6 @@
 """One chain of neighbouring operators: what it moves, and the least that its ends need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from roofline.device import DISPATCH, LAUNCH, Ceiling, Resource, Roof
@@ -47,6 +47,38 @@ class Chain:
         return self.measured_s - self.least_s
 
 
+def together(chains: Sequence[Chain], steps: int) -> Chain:
+    """Chains that one change would fuse, as one that each of `steps` steps runs once."""
+
+    def step(amounts: Iterable[int]) -> int:
+        return sum(n * c.count for n, c in zip(amounts, chains, strict=True)) // steps
+
+    def total(times_s: Iterable[float | None]) -> float | None:
+        known = [s for s in times_s if s is not None]
+        return sum(known) if len(known) == len(chains) else None
+
+    ends = [c.then_s for c in chains if c.then_s is not None]
+    at_roof = [c.at_roof for c in chains if c.at_roof is not None]
+    return Chain(
+        names=tuple(name for c in chains for name in c.names * (c.count // steps)),
+        module="",
+        phase=chains[0].phase,
+        count=steps,
+        moved=step(c.moved for c in chains),
+        least=step(c.least for c in chains),
+        widest=step(c.widest for c in chains),
+        measured_s=total(c.measured_s for c in chains),
+        least_s=total(c.least_s for c in chains),
+        by_start=all(c.by_start for c in chains),
+        then_s=(sum(low for low, _ in ends), sum(high for _, high in ends))
+        if len(ends) == len(chains)
+        else None,
+        at_roof=step(at_roof) if len(at_roof) == len(chains) else None,
+        signatures=tuple(s for c in chains for s in c.signatures),
+        by_size=any(c.by_size for c in chains),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One call of a chain."""
@@ -84,7 +116,11 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
         ledger for e in links if (ledger := placed.at(e.signature, e.level).ledger) is not None
     ]
     known_ns = [ns for ns in alike.time_ns if ns is not None]
+    names = tuple(placed.signatures[e.signature].name for e in links)
+    widest = max(nbytes for e in links for _, nbytes in (*e.reads, *e.writes))
     least = _least(links, last_read)
+    if last_read is None and alike.phase == "optimizer":
+        least = max(least, _state(names) * widest)
     ceiling = placed.roof.ceiling(placed.roof.innermost(least), 0.5)
     started_s = _start_s(placed.roof)
     least_s, then_s = (
@@ -93,13 +129,13 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
         else (max(least / ceiling.rate, started_s), _interval(least, ceiling, started_s))
     )
     return Chain(
-        names=tuple(placed.signatures[e.signature].name for e in links),
+        names=names,
         module=alike.module,
         phase=alike.phase,
         count=alike.count,
         moved=sum(e.amount for ledger in ledgers for e in ledger.entries if e.resource.is_boundary),
         least=least,
-        widest=max(nbytes for e in links for _, nbytes in (*e.reads, *e.writes)),
+        widest=widest,
         measured_s=sum(known_ns) / 1e9 if len(known_ns) == len(links) else None,
         least_s=None if least_s is None else least_s * alike.count,
         then_s=None if then_s is None else (then_s[0] * alike.count, then_s[1] * alike.count),
@@ -108,6 +144,18 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
         signatures=tuple(e.signature for e in links),
         by_size=last_read is None,
     )
+
+
+def _state(names: Sequence[str]) -> int:
+    """Tensors of a parameter's size that an update reads and writes, by what optimizers are.
+
+    Sizes cannot tell a parameter, its gradient and its moments apart.  What divides by the root of
+    a mean of squares has three of them, and writes two; with a mean of gradients, four and three.
+    """
+    plain = {name.removeprefix("aten::").removeprefix("_foreach_") for name in names}
+    if not {"addcmul_", "addcdiv_"} <= plain:
+        return 0
+    return 7 if "lerp_" in plain else 5
 
 
 def _start_s(roof: Roof) -> float:

@@ -126,6 +126,25 @@ def test_an_optimizer_s_update_is_fused_by_its_own_option():
     assert "layer_norm" in model.next_step
 
 
+def test_an_update_of_many_sizes_is_one_finding():
+    """One of three calls and one of two, 1.6 s each."""
+    script = Script()
+    for event in ((MEAN, (1,), (2,)), (SUB, (1, 2), (3,)), (SQUARE, (3, 3), (4,))):
+        script.add(event[0], 1_600_000, reads=event[1], writes=event[2], phase="optimizer")
+    script.add(MM, 20_500, reads=(9,), writes=(10,))
+    for event in ((SUB, (11, 12), (13,)), (SQUARE, (13, 13), (14,))):
+        script.add(event[0], 1_600_000, reads=event[1], writes=event[2], phase="optimizer")
+    update = only(read(script.end_step().run()), "RF101")
+
+    assert update.item == "the optimizer's update"
+    assert update.claim.startswith("5 operators of the optimizer pass")
+    assert [line.split(" over ")[0] for line in update.evidence[:2]] == [
+        "mean > sub > mul",
+        "sub > mul",
+    ]
+    assert update.now_s == pytest.approx(5 * 1.6)
+
+
 def test_on_the_roof_is_said_only_of_those_that_are():
     """0.4004 ms of work in 0.5 and 0.8004 in 0.9: 80 % and 89 %; the square 1.2 in 1.3: 92 %."""
     near = only(read(layer_norm(Script()).end_step().run()), "RF101")

@@ -83,6 +83,11 @@ export function first(found: Finding[], program: Program | null): Node[] {
   return [el("h2", {}, "What to look at first, and what it could save"), el("ol", {}, ...lines)];
 }
 
+/** Whether what the finding is about stands in its claim, or begins what shows it. */
+function told({ item, claim, evidence }: Finding): boolean {
+  return !item || claim.includes(item) || Boolean(evidence[0]?.startsWith(item));
+}
+
 /** Findings in the order given: sanity first, then what could save most. */
 export function findings(found: Finding[]): Node[] {
   if (!found.length) return [el("p", { class: "note" }, "Nothing was found.")];
@@ -90,7 +95,7 @@ export function findings(found: Finding[]): Node[] {
     el("article", { class: "finding", id: `finding-${at + 1}`, tabindex: -1 },
       el("h3", {}, el("span", { class: "code" }, finding.code), finding.claim),
       el("div", { class: "about" },
-        finding.item && !finding.claim.includes(finding.item) && el("p", { class: "where" }, finding.item),
+        !told(finding) && el("p", { class: "where" }, finding.item),
         el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
       ),
       terms([
