@@ -26,6 +26,7 @@ from roofline.diagnosis.resident import from_cache
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sanity import incomplete_ledger
 from roofline.diagnosis.sizes import flat
+from roofline.diagnosis.startup import starting_up
 from roofline.diagnosis.traffic import copies, excess_traffic
 from roofline.program import Program
 
@@ -42,6 +43,7 @@ SANITY: tuple[Rule, ...] = (
 )
 ADVICE: tuple[Rule, ...] = (
     excess_passes,
+    starting_up,
     overhead_bound,
     launch_bound,
     waits,
@@ -68,6 +70,7 @@ ADVICE: tuple[Rule, ...] = (
 )
 # Advice about the whole that rests on times alone: doubts about ledgers leave it standing.
 FROM_TIMES: tuple[Rule, ...] = (
+    starting_up,
     overhead_bound,
     launch_bound,
     waits,

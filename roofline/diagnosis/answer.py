@@ -7,6 +7,7 @@ from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 from roofline.units import show, show_share
 
+STARTING = "RF308"  # nothing to win, and nothing else can be seen before it is set apart
 FAR = 0.5  # of a step at its roof; below, "nothing to do" would be a strange answer
 
 
@@ -58,10 +59,17 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
         return "`roofline import --keep` keeps them, so that work can be placed under them."
     if program.whole.roof_s is None:
         return "Measure the device (`roofline measure`), then look again."
-    if _far(program):
-        counters = "counters of the lines that lose most (`roofline run --deep`), or "
-        return (
-            "Nothing that was recorded explains the rest: collect "
-            f"{counters if program.kernels and not program.replayed else ''}a longer recording."
-        )
-    return "Nothing found here is worth doing."
+    return _longer(program, findings) if _far(program) else "Nothing found here is worth doing."
+
+
+def _longer(program: Program, findings: Sequence[Finding]) -> str:
+    """What to record instead, where nothing that was recorded can be won."""
+    start = next((f for f in findings if f.code == STARTING), None)
+    if start is not None:
+        todo = re.split(r"[:;(]", start.next_step, maxsplit=1)[0].strip()
+        return f"First, {todo}, because {start.claim}."
+    counters = "counters of the lines that lose most (`roofline run --deep`), or "
+    return (
+        "Nothing that was recorded explains the rest: collect "
+        f"{counters if program.kernels and not program.replayed else ''}a longer recording."
+    )

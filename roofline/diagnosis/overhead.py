@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from roofline.device import LAUNCH
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.starts import ways_out
+from roofline.diagnosis.startup import startup_s
 from roofline.program import Program
 from roofline.units import number_of, show
 
@@ -25,17 +26,18 @@ def overhead_bound(program: Program) -> Iterator[Finding]:
     # On a CPU starting an operator is part of its time; it cannot be more than all of that.  What
     # a device waits for its next kernel is in the gaps already.
     within_s = 0.0 if program.kernels else min(dispatch_s, whole.busy_s or 0.0)
-    spent_s = whole.gap_s + within_s
+    idle_s = whole.gap_s - startup_s(program)
+    spent_s = idle_s + within_s
     if spent_s < BOUND * whole.step_s or spent_s < roof_s:
         return
-    gap_s, call_s = whole.gap_s / whole.calls, dispatch_s / whole.calls
+    gap_s, call_s = idle_s / whole.calls, dispatch_s / whole.calls
     if gap_s > (ELSEWHERE * call_s or NO_START_S):
-        yield _between(program, gap_s, call_s)
+        yield _between(program, idle_s, gap_s, call_s)
     else:
-        yield _starting(program, spent_s, call_s)
+        yield _starting(program, idle_s, spent_s, call_s)
 
 
-def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
+def _starting(program: Program, idle_s: float, spent_s: float, call_s: float) -> Finding:
     """RF301: the calls are too many and too small."""
     whole = program.whole
     step_s = whole.step_s or 0.0
@@ -48,7 +50,7 @@ def _starting(program: Program, spent_s: float, call_s: float) -> Finding:
             f"{number_of(round(whole.calls), 'operator')}, not into their work"
         ),
         evidence=(
-            f"{show(whole.gap_s or 0.0, 's')} of {show(step_s, 's')} a step no operator ran",
+            f"{show(idle_s, 's')} of {show(step_s, 's')} a step no operator ran",
             f"{show(step_s / whole.calls, 's')} a call; {starts}",
             _work(program),
             *_kernels(program),
@@ -117,10 +119,10 @@ def _kernels(program: Program) -> Iterator[str]:
         yield f"from a captured graph all of them start in {show(started_s, 's')}"
 
 
-def _between(program: Program, gap_s: float, call_s: float) -> Finding:
+def _between(program: Program, idle_s: float, gap_s: float, call_s: float) -> Finding:
     """RF302: the time between operators is the program's own, far more than starting them takes."""
     whole = program.whole
-    step_s, idle_s = whole.step_s or 0.0, whole.gap_s or 0.0
+    step_s = whole.step_s or 0.0
     return Finding(
         code="RF302",
         item="",

@@ -11,6 +11,7 @@ from typing import Literal
 
 from roofline.device import PCIE
 from roofline.diagnosis.overhead import ELSEWHERE, NO_START_S
+from roofline.diagnosis.startup import startup_s
 from roofline.diagnosis.traffic import COPIES
 from roofline.program import Item, Program
 from roofline.units import number_of, show, show_share
@@ -40,36 +41,42 @@ def timeline(program: Program) -> Timeline | None:
     if kernels is None or not whole.busy_s:
         return None
     steps = program.conditions.steps
-    idle = whole.gap_s / whole.step_s if whole.step_s and whole.gap_s is not None else 0.0
+    # What is paid once says nothing of a step's kind.
+    own_s = (whole.step_s or 0.0) - startup_s(program)
+    idle_s = (whole.gap_s or 0.0) - startup_s(program)
+    idle = idle_s / own_s if own_s > 0 else 0.0
     copied_s = _copied_s(program)
     lines = _to_win(program.by("call"))
     few, most = _few(lines)
     evidence = (
-        *_idle(program, idle),
+        _idle(program),
         f"copies: {show(copied_s, 's')} a step, {show_share(copied_s / whole.busy_s)} of device "
         "time",
         _tiny(program),
         *_most(lines, few, most, steps),
     )
-    kind, claim = _kind(program, idle, copied_s / whole.busy_s, few, len(lines))
+    kind, claim = _kind(program, idle_s, idle, copied_s / whole.busy_s, few, len(lines))
     return Timeline(kind=kind, claim=claim, evidence=evidence)
 
 
-def _kind(program: Program, idle: float, copied: float, few: int, lines: int) -> tuple[Kind, str]:
+def _kind(
+    program: Program, idle_s: float, idle: float, copied: float, few: int, lines: int
+) -> tuple[Kind, str]:
     whole, kernels, steps = program.whole, program.kernels, program.conditions.steps
     assert kernels is not None
     assert whole.busy_s
     tiny = kernels.short_s / steps / whole.busy_s
     if idle >= IDLE:
-        each_s = (whole.gap_s or 0.0) * steps / kernels.started
+        each_s = idle_s * steps / kernels.started
+        of = "a step, its first calls apart," if startup_s(program) else "a step"
         start_s = program.conditions.call_overhead_s
         if each_s > (ELSEWHERE * start_s if start_s else NO_START_S):
             return "bubbles", (
-                f"bubbles: {idle:.0%} of a step the device does nothing, in gaps far longer than "
+                f"bubbles: {idle:.0%} of {of} the device does nothing, in gaps far longer than "
                 "starting a kernel takes"
             )
         return "host-bound", (
-            f"host-bound: {idle:.0%} of a step the device waits for its next kernel, "
+            f"host-bound: {idle:.0%} of {of} the device waits for its next kernel, "
             f"{show(each_s, 's')} before each"
         )
     if copied >= COPIED:
@@ -89,14 +96,14 @@ def _kind(program: Program, idle: float, copied: float, few: int, lines: int) ->
     )
 
 
-def _idle(program: Program, idle: float) -> Iterator[str]:
-    whole = program.whole
-    if whole.step_s is None or whole.gap_s is None:
-        yield "gaps: the time around the kernels is not known"
-        return
-    yield (
+def _idle(program: Program) -> str:
+    whole, once_s = program.whole, startup_s(program)
+    if not whole.step_s or whole.gap_s is None:
+        return "gaps: the time around the kernels is not known"
+    once = f"; {show(once_s, 's')} of that in first calls, once" if once_s else ""
+    return (
         f"gaps: {show(whole.gap_s, 's')} of {show(whole.step_s, 's')} a step the device does "
-        f"nothing, {show_share(idle)}"
+        f"nothing, {show_share(whole.gap_s / whole.step_s)}{once}"
     )
 
 

@@ -20,6 +20,7 @@ from roofline.program.overlap import Overlap, overlap
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
 from roofline.program.replays import Replay, replays
+from roofline.program.starting import Starting, starting
 from roofline.program.timing import busy_ns, means_s, outside_ns, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger, Work
@@ -68,6 +69,7 @@ class Program:
     kernels: Kernels | None = None  # None: nothing was started on a device
     overlap: Overlap | None = None  # of streams; None: nothing ran on a device
     path: CriticalPath | None = None  # of the measured steps on the device
+    starting: Starting | None = None  # what is paid once; None: nothing, as far as is known
     _lines: dict[str, tuple[Item, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -141,6 +143,7 @@ def read(run: Run) -> Program:
         kernels=kernels(run, conditions.call_overhead_s),
         overlap=overlap(run),
         path=critical_path(run),
+        starting=starting(run),
     )
 
 

@@ -184,3 +184,43 @@ def test_a_function_compiled_again_runs_graphs_in_steps_of_their_own():
 
 def test_graphs_between_breaks_share_their_steps():
     assert "RF306" not in compiled([1, 2], [1, 2])
+
+
+def start_up(first_us, again=False):
+    """randn keeps its host for `first_us`, then 10 us of kernels come from relu within 100 us."""
+    stream = Stream()
+    if again:
+        stream.add("aten::randn", "op", 0, 20)
+    by = stream.add("aten::randn", "op", 100, first_us)
+    stream.add("randn_kernel", "kernel", 100 + first_us - 10, 10, by)
+    by = stream.add("aten::relu", "op", 100 + first_us, 1, call=RELU)
+    stream.add("relu_kernel", "kernel", 100 + first_us, 10, by)
+    return stream
+
+
+def test_first_calls_that_load_what_they_need_are_no_time_between_operators():
+    """100 ms, 99.99 of it before the first kernel: 0.1 ms before the call and 20 us of kernels are left."""
+    found = start_up(100_000).findings(100_110)
+
+    assert "RF302" not in found
+    assert "100% of the run is start-up" in found["RF308"].claim
+    assert found["RF308"].evidence[0].startswith("100 ms of 100 ms, in calls")
+    assert found["RF308"].evidence[0].endswith("randn 100 ms")
+    assert found["RF308"].saves_s is None
+
+
+def test_a_call_that_came_before_or_is_short_loads_nothing():
+    """The second of two; one of 0.9 ms."""
+    again = start_up(100_000, again=True).findings(100_110)
+
+    assert "RF308" not in again
+    assert "RF302" in again
+    assert "RF308" not in start_up(900).findings(1_010)
+
+
+def test_what_passes_beside_a_start_is_still_told():
+    """Of 200 ms 100 are start-up, and another 100 pass after the last kernel."""
+    found = start_up(100_000).findings(200_000)
+
+    assert "50% of the run is start-up" in found["RF308"].claim
+    assert "50% of a step no operator runs" in found["RF302"].claim
