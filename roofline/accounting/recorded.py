@@ -25,8 +25,9 @@ def account(run: Run | str | Path) -> Account:
     if not steps:
         raise BadInput("the run holds no step but warm-up")
     measured = sum(not run.steps[at].warmup for at in steps)
+    together = f", {number_of(measured, 'measured step')} together" if measured > 1 else ""
     return Account(
-        subject=run.recorder.program or "a recording",
+        subject=f"{run.recorder.program or 'a recording'}{together}",
         signatures=tuple(_recounted(signature) for signature in run.signatures),
         lines=tuple(_lines(run, steps)),
         how=(

@@ -9,6 +9,7 @@ from tests.account.programs import language_training, pictures_training  # noqa:
 
 # Autograd adds gradients up in place, but not while any dispatch mode sees it: the same bytes.
 SAME = {"aten::add_": "aten::add"}
+from tests.runs import Script, call, tensor
 
 
 def ledgers(counted):
@@ -56,3 +57,15 @@ def test_phases_and_modules_of_a_recording_are_those_of_the_count():
         flop = {g.name: g.algorithmic.flop for g in counted.by(grouping)}
         assert flop == {g.name: g.algorithmic.flop for g in again.by(grouping)}
     assert {"forward", "backward", "optimizer"} <= set(flop)
+
+
+def test_steps_that_are_counted_together_are_said_to_be():
+    def run(steps):
+        script = Script()
+        for _ in range(steps):
+            script.add(call("aten::relu", tensor(10), out=tensor(10)), 5).end_step()
+        return rl.account(script.run()).account
+
+    assert run(1).subject == "toy.py"
+    assert run(3).subject == "toy.py, 3 measured steps together"
+    assert run(3).read == 3 * run(1).read
