@@ -6,10 +6,10 @@ torch = pytest.importorskip("torch")
 
 import roofline as rl  # noqa: E402
 from tests.account.programs import language_training, pictures_training  # noqa: E402
+from tests.runs import Script, call, tensor  # noqa: E402
 
 # Autograd adds gradients up in place, but not while any dispatch mode sees it: the same bytes.
 SAME = {"aten::add_": "aten::add"}
-from tests.runs import Script, call, tensor
 
 
 def ledgers(counted):
