@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from roofline.program.columns import in_steps, is_kind, union_ns
 from roofline.runfile import Run
 
+OURS = "roofline"  # the recorder here, which is started before the program is
 LOADING_NS = 1_000_000  # assumed: a call keeps its host so long only to load something, or to wait
 
 
@@ -21,12 +22,17 @@ class Starting:
 
 
 def starting(run: Run) -> Starting | None:
-    """None where nothing ran on a device, and where no first call took long."""
+    """None where nothing ran on a device, and where no first call took long.
+
+    A trace does not begin with its program, and its first calls are not the program's.
+    """
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     events = run.events
+    if not run.recorder.tool.startswith(OURS):
+        return None
     device = pc.and_(in_steps(run), is_kind(events, ("kernel", "memcpy")))
     if not pc.any(device).as_py():
         return None
