@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from roofline.call import DTYPE_BYTES, Argument, Call, Tensor, worded
-from roofline.capture import layouts, precision
+from roofline.capture import groups, layouts, precision
 from roofline.capture.operator import Operator
 from roofline.capture.storages import Storages
 
@@ -131,6 +131,8 @@ class Key:
                     parts.append(item)
         elif isinstance(arg, torch.Tensor):
             self._tensor(arg)
+        elif isinstance(arg, torch.ScriptObject):  # never equal, and not to be kept alive
+            parts.append(groups.kind(arg))
         elif isinstance(arg, _UNKEPT):
             # The type alone: a key outlives the call, and would keep the memory alive.
             parts.append(type(arg))
@@ -330,4 +332,4 @@ def scalar(value: Any) -> int | float | bool | str | None:
         return dtype(value)
     if isinstance(value, _NAMED):
         return str(value).removeprefix("torch.")
-    return type(value).__name__.lower()
+    return groups.kind(value)

@@ -9,9 +9,11 @@ from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.program.chains import NEAR
 from roofline.units import show
+from roofline.work import Exactness
 
 EXPOSED = 0.05  # share of a step, from which waiting for communication is said
 LINKS = (NVLINK, NETWORK)
+UNKNOWN_RANKS = "how many ranks take part was not recorded; bytes are those of many, the most"
 
 
 def exposed(program: Program) -> Iterator[Finding]:
@@ -62,7 +64,8 @@ def link_roof(program: Program) -> Iterator[Finding]:
         if bound is None or fraction is None or not _link(item) or not visible(program, item):
             continue
         now_s = (item.measured_s or 0.0) / item.steps
-        full = fraction >= NEAR
+        open_ended = fraction >= NEAR and not _exact(item)
+        full = fraction >= NEAR and not open_ended
         yield Finding(
             code="RF502",
             item=item.name,
@@ -71,7 +74,8 @@ def link_roof(program: Program) -> Iterator[Finding]:
                 + (
                     f"fills its link: {fraction:.0%} of the {bound.demanded.name} roof"
                     if full
-                    else f"reaches {fraction:.0%} of the {bound.demanded.name} roof"
+                    else f"reaches {'' if _exact(item) else 'at most '}{fraction:.0%} of the "
+                    f"{bound.demanded.name} roof"
                 )
             ),
             evidence=(
@@ -79,6 +83,7 @@ def link_roof(program: Program) -> Iterator[Finding]:
                 f"{show((item.measured_s or 0.0) / item.calls, 's')}: "
                 f"{show(bound.amount / (item.measured_s or 1.0), 'B/s')} of "
                 f"{show(bound.ceiling.rate, 'B/s')} ({bound.ceiling.provenance.basis})",
+                *(() if _exact(item) else (UNKNOWN_RANKS,)),
                 *(item.placement.ledger.conventions if item.placement.ledger else ()),
             ),
             next_step=(
@@ -88,7 +93,11 @@ def link_roof(program: Program) -> Iterator[Finding]:
                 else "fewer and larger messages (larger buckets, coalesced collectives), and all "
                 "ranks there at the same time: waiting for the slowest is part of this time"
             ),
-            saves_s=0.0 if full else max(item.lost_s or 0.0, 0.0) / item.steps,
+            saves_s=None
+            if open_ended
+            else 0.0
+            if full
+            else max(item.lost_s or 0.0, 0.0) / item.steps,
             now_s=now_s,
             then_s=to_roof_s([item], now_s),
             wrong_if=(
@@ -97,6 +106,12 @@ def link_roof(program: Program) -> Iterator[Finding]:
                 else "a bandwidth test of the link with messages of this size is no faster"
             ),
         )
+
+
+def _exact(item: Item) -> bool:
+    """Whether its bytes are known, and not only the most they can be."""
+    entries = item.ledger.entries if item.ledger else ()
+    return all(entry.exactness is Exactness.EXACT for entry in entries)
 
 
 def _link(item: Item) -> bool:

@@ -4,6 +4,7 @@ Which link (NVLink or the network) is not in the call: CUDA calls are counted on
 on `network`, and the ledger says so.  A group that spans hosts crosses the network too.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,19 +17,34 @@ from roofline.work import Entry, Exactness, Ledger, algorithmic
 
 RING = "bytes one rank sends over its link (it receives as many), by the ring algorithm"
 LINK = "CUDA tensors are taken to cross nvlink, CPU tensors the network"
+_GROUP = re.compile(r"group of ([1-9]\d*)")  # as the recorder keeps a group of processes
 SUMS = "the additions of a reduction are left out"
 
 
 def shared(places: Sequence[int], low: float, high: float, call: Call) -> Ledger:
-    """all_reduce, broadcast, all_to_all, send, ... of S bytes: low * S to high * S are sent.
+    """broadcast, reduce, send, ... of S bytes: low * S to high * S are sent.
 
-    all_reduce   2 (n-1)/n * S: nothing for one rank, S for two, nearly 2 S for many
     broadcast    S, or nothing on the last rank of the ring
-    all_to_all   (n-1)/n * S
     send, recv   S
     """
     size = sum(_nbytes(_tensors(call, at)) for at in places)
     return _sent(call, round(low * size), round(high * size))
+
+
+def spread(place: int, times: int, call: Call) -> Ledger:
+    """all_reduce, all_to_all among n ranks, of S bytes: all but one n-th of them, once or twice.
+
+    all_reduce   2 (n-1)/n * S: nothing for one rank, S for two, nearly 2 S for many
+    all_to_all   (n-1)/n * S
+
+    Where nobody recorded how many ranks the group has, anything between is possible.
+    """
+    size = times * _nbytes(_tensors(call, place))
+    ranks = next((int(m[1]) for a in call.args if (m := _GROUP.fullmatch(str(a)))), None)
+    if ranks is None:
+        return _sent(call, 0, size)
+    sent = size * (ranks - 1) // ranks
+    return _sent(call, sent, sent)
 
 
 def grown(small_at: int, large_at: int, call: Call) -> Ledger:
@@ -84,16 +100,18 @@ def _nbytes(tensors: list[Tensor]) -> int:
 
 
 _BOUNDS = (
-    ("c10d::allreduce_", (0,), 0, 2), ("c10d::allreduce_coalesced_", (0,), 0, 2),
     ("c10d::broadcast_", (0,), 0, 1), ("c10d::reduce_", (0,), 0, 1),
-    ("c10d::alltoall_", (1,), 0, 1), ("c10d::alltoall_base_", (1,), 0, 1),
     ("c10d::send", (0,), 1, 1), ("c10d::recv_", (0,), 1, 1), ("c10d::recv_any_source_", (0,), 1, 1),
-    ("_c10d_functional::all_reduce", (0,), 0, 2), ("_c10d_functional::all_reduce_", (0,), 0, 2),
-    ("_c10d_functional::all_reduce_coalesced", (0,), 0, 2),
-    ("_c10d_functional::all_reduce_coalesced_", (0,), 0, 2),
     ("_c10d_functional::broadcast", (0,), 0, 1), ("_c10d_functional::broadcast_", (0,), 0, 1),
-    ("_c10d_functional::all_to_all_single", (0,), 0, 1),
     ("_c10d_functional::isend", (0,), 1, 1), ("_c10d_functional::irecv", (0,), 1, 1),
+)  # fmt: skip
+_SPREAD = (
+    ("c10d::allreduce_", 0, 2), ("c10d::allreduce_coalesced_", 0, 2),
+    ("_c10d_functional::all_reduce", 0, 2), ("_c10d_functional::all_reduce_", 0, 2),
+    ("_c10d_functional::all_reduce_coalesced", 0, 2),
+    ("_c10d_functional::all_reduce_coalesced_", 0, 2),
+    ("c10d::alltoall_", 1, 1), ("c10d::alltoall_base_", 1, 1),
+    ("_c10d_functional::all_to_all_single", 0, 1),
 )  # fmt: skip
 _GROWN = (
     ("c10d::allgather_", 1, 0), ("c10d::_allgather_base_", 1, 0),
@@ -107,6 +125,7 @@ _WAITS = (
 )  # fmt: skip
 
 RULES = (
+    *(Rule(name, partial(spread, place, times)) for name, place, times in _SPREAD),
     *(Rule(name, partial(shared, places, low, high)) for name, places, low, high in _BOUNDS),
     *(Rule(name, partial(grown, small, large)) for name, small, large in _GROWN),
     *(Rule(f"_c10d_functional::{name}", partial(functional, gathers)) for name, gathers in (

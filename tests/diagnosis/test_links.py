@@ -98,6 +98,34 @@ def test_a_full_link_is_told_to_send_less():
     assert "RF102" not in codes  # one cause, one finding
 
 
+def all_reduce(us, *group):
+    """Of 3.5 MB: among two ranks each sends 3.5 MB, 8.75 us at 400 GB/s; among many 7 MB."""
+    cause = Signature(
+        name="c10d::allreduce_",
+        call=Call("c10d::allreduce_", ((tensor(875_000),), *group), (), "cuda"),
+    )
+    return found(step(60, us, cause=cause, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL"))["RF502"]
+
+
+def test_an_all_reduce_among_ranks_that_are_known():
+    """3.5 MB in 17.5 us is half of the link, whatever it would be among many."""
+    finding = all_reduce(17.5, "group of 2")
+
+    assert "reaches 50% of the nvlink roof" in finding.claim
+    assert finding.saves_s == pytest.approx(8.75e-6)
+
+
+def test_among_how_many_nobody_knows_it_is_the_most_that_is_said():
+    """7 MB at most: in 35 us half of the link at most, in 17.5 us perhaps all of it."""
+    below, perhaps = all_reduce(35), all_reduce(17.5)
+
+    assert "reaches at most 50% of the nvlink roof" in below.claim
+    assert below.saves_s == pytest.approx(17.5e-6)
+    assert "reaches at most 100% of the nvlink roof" in perhaps.claim
+    assert perhaps.saves_s is None
+    assert any("how many ranks take part was not recorded" in line for line in perhaps.evidence)
+
+
 def test_without_a_ceiling_of_the_link_nothing_is_said_of_it():
     bare = replace(CARD, ceilings=CARD.ceilings[:1])
 

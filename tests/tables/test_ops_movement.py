@@ -414,6 +414,11 @@ COLLECTIVES = [
         ("_c10d_functional::all_reduce_coalesced", ((S,), "sum", G)),
         ("_c10d_functional::all_reduce_coalesced_", ((S,), "sum", G)))),
     link("c10d::allreduce_", ((S,), G), 800, device="cpu"),
+    # of two ranks each sends S, of four 3/4 of S once or twice
+    link("c10d::allreduce_", ((S,), "group of 2", "scriptobject"), 400),
+    link("c10d::allreduce_", ((S,), "group of 4", "scriptobject"), 600),
+    link("c10d::alltoall_base_", (S, S, (), (), "group of 4"), 300),
+    link("c10d::allreduce_", ((S,), "group of 1", "scriptobject"), 0),
     *(link(name, args, 400) for name, args in (
         ("c10d::broadcast_", ((S,), G)), ("c10d::reduce_", ((S,), G)), ("c10d::alltoall_", ((S,), (S,), G)),
         ("c10d::alltoall_base_", (S, S, G)), ("c10d::send", ((S,), G)), ("c10d::recv_", ((S,), G)),
@@ -484,6 +489,8 @@ def test_an_all_reduce_is_a_range():
     (entry,) = ops.account(Call("c10d::allreduce_", ((S,), G))).entries
 
     assert (entry.low, entry.high, entry.access) == (0, 800, "write")
+    (entry,) = ops.account(Call("c10d::allreduce_", ((S,), "group of 2"))).entries
+    assert (entry.amount, entry.exactness) == (400, Exactness.EXACT)
     assert {rule.op for rule in collective.RULES} <= {row.call.op for row in COLLECTIVES}
 
 
