@@ -60,7 +60,7 @@ def ceiling(
             f"{TRUSTED:.0%} and at least {FEWEST} are needed",
         )
     now = datetime.now(UTC)
-    shape = verdict(samples.rates)
+    shape = verdict(samples.rates, f"{resource.unit}/s")
     unstable = shape.why if shape.shape in ("drifting", "bimodal") else ""
     found = spread(samples.rates, dropped=total - clean, unstable=unstable)
     told = (*conditions, f"{clean} of {total} samples undisturbed", f"{now:%Y-%m-%dT%H:%M:%SZ}")

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal
 
 from roofline.provenance import spread
-from roofline.units import number_of
+from roofline.units import number_of, show
 
 ENOUGH = 10  # samples below which no shape can be told
 DRIFT = 0.03  # change from the first third to the last, over the median
@@ -31,18 +31,18 @@ class Verdict:
         return self.shape == "stable"
 
 
-def verdict(samples: Sequence[float]) -> Verdict:
-    """Judge positive `samples` in the order they were taken.
+def verdict(samples: Sequence[float], unit: str) -> Verdict:
+    """Judge positive `samples`, in `unit` ("B/s"), in the order they were taken.
 
     A trend over time comes first: samples that fell from one level to another are drifting, not
     bimodal.  A few outliers are stable: the median does not feel them.
 
-    >>> verdict([1.0, 1.2] * 10)
-    Verdict(shape='bimodal', why='bimodal: 50 % of samples near 1, 50 % near 1.2')
+    >>> verdict([1e9, 1.2e9] * 10, "B/s")
+    Verdict(shape='bimodal', why='bimodal: 50 % of samples near 1.00 GB/s, 50 % near 1.20 GB/s')
     """
     if len(samples) < ENOUGH:
         return Verdict("too few", f"only {number_of(len(samples), 'sample')}, {ENOUGH} are needed")
-    return _drift(samples) or _modes(samples) or Verdict("stable")
+    return _drift(samples) or _modes(samples, unit) or Verdict("stable")
 
 
 def _drift(samples: Sequence[float]) -> Verdict | None:
@@ -65,7 +65,7 @@ def _kendall(samples: Sequence[float]) -> float:
     return 2 * ups / (n * (n - 1))
 
 
-def _modes(samples: Sequence[float]) -> Verdict | None:
+def _modes(samples: Sequence[float], unit: str) -> Verdict | None:
     """Two clusters with a gap between them: the widest gap that leaves a minority on each side."""
     ordered = sorted(samples)
     least = max(2, round(MINORITY * len(ordered)))
@@ -76,9 +76,9 @@ def _modes(samples: Sequence[float]) -> Verdict | None:
     gap = ordered[cut] - ordered[cut - 1]
     if distance < APART * median(ordered) or distance < DISTINCT * width or gap < width:
         return None
-    share = cut / len(ordered)
+    share = 100 * cut / len(ordered)
     return Verdict(
         "bimodal",
-        f"bimodal: {share:.0%} of samples near {low.median:.4g}, ".replace("%", " %")
-        + f"{1 - share:.0%} near {high.median:.4g}".replace("%", " %"),
+        f"bimodal: {share:.0f} % of samples near {show(low.median, unit)}, "
+        f"{100 - share:.0f} % near {show(high.median, unit)}",
     )

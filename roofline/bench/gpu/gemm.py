@@ -75,6 +75,11 @@ class Product:
     slow: bool = False
 
     @property
+    def cool(self) -> bool:
+        """Whether the card must rest between bursts: matrix units meet its power cap."""
+        return self.resource not in (VECTOR_FP32, VECTOR_FP64)
+
+    @property
     def variant(self) -> Variant:
         """What distinguishes its ceiling."""
         return Variant(reach=Reach.LIBRARY, way=self.way)
@@ -134,7 +139,7 @@ def _product(recorder: Recorder, product: Product, quick: bool) -> Found:
             (f"{product.accumulate} accumulate", "random operands"),
             product.variant,
             count=COUNT,
-            cool=True,
+            cool=product.cool,
         )
     except (RuntimeError, NotImplementedError, TypeError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -156,7 +161,7 @@ def best(
     rates: dict[tuple[Shape, str], float] = {}
 
     def look(shape: Shape, layout: str) -> float:
-        rates[shape, layout] = timer.quick_rate(load(product, shape, layout), cool=True)
+        rates[shape, layout] = timer.quick_rate(load(product, shape, layout), cool=product.cool)
         return rates[shape, layout]
 
     shape = max(tried, key=lambda shape: look(shape, first))
@@ -174,7 +179,13 @@ def named(shape: Shape, layout: str) -> str:
 
 
 def load(product: Product, shape: Shape, layout: str) -> Load:
-    """One product [m,k] @ [k,n] of random matrices; the zeros of a sparse one count as work."""
+    """One product [m,k] @ [k,n] of random matrices; the zeros of a sparse one count as work.
+
+    Each has memory of its own: none lies in what a larger one left behind.
+    """
+    import torch
+
+    torch.cuda.empty_cache()
     m, n, k = shape
     a = _random(product, m, k, layout[0])
     b = _random(product, k, n, layout[1])

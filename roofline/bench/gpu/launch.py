@@ -44,7 +44,7 @@ def settled(timer: Timer, start: Callable[[], object], way: str) -> Taken:
     _warm(start)
     for _ in range(_TRIES):
         taken = _take(timer, start, way)
-        if not judged(taken):
+        if not judged(taken, LAUNCH):
             break
     return taken
 

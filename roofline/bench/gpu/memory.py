@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from roofline.bench.gpu.record import Recorder
@@ -54,6 +55,14 @@ def pool(free: int, quick: bool) -> Pool:
     return Pool(torch.randn(ARRAYS, size // ELEMENT, device="cuda"))
 
 
+def loads(pool: Pool, units: int, quick: bool) -> Iterator[Load]:
+    """One load for each kernel that `dram` and `l2` launch."""
+    for access in COUNTED:
+        for way in QUICK_WAYS if quick else WAYS:
+            yield once(pool, access, *way)
+        yield from (load for _, load in _l2_ways(pool, access, 0, units))
+
+
 def dram(recorder: Recorder, pool: Pool, quick: bool) -> Iterator[Found]:
     """Read, write, copy and triad, each the best of a few ways to cut it into blocks."""
     size, l2 = pool.n * ELEMENT, recorder.timer.card.l2
@@ -81,11 +90,15 @@ def once(pool: Pool, access: str, block: int, unroll: int, warps: int) -> Load:
     n = pool.n // (block * unroll) * (block * unroll)
     grid = (n // (block * unroll),)
 
-    def run(turn: int) -> None:
+    def go(launch: Callable[..., Any], turn: int) -> None:
         x, y, z = pool.three(turn)
-        streams.once[grid](x, y, z, BLOCK=block, UNROLL=unroll, ACCESS=access, num_warps=warps)
+        launch(x, y, z, BLOCK=block, UNROLL=unroll, ACCESS=access, num_warps=warps)
 
-    return Load(run, sum(ARRAYS_OF[access]) * n * ELEMENT)
+    return Load(
+        partial(go, streams.once[grid]),
+        sum(ARRAYS_OF[access]) * n * ELEMENT,
+        compile=partial(go, partial(streams.once.warmup, grid=grid), 0),
+    )
 
 
 def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Iterator[Found]:
@@ -175,13 +188,16 @@ def around(
     arrays = sum(ARRAYS_OF[access])
     blocks = _blocks(access, size, block, grid)
     steps = max(1, TRAFFIC // (arrays * grid * unroll * block * ELEMENT))
-    kernel: Callable[..., Any] = streams.around
 
-    def run(_turn: int) -> None:
+    def go(launch: Callable[..., Any], _turn: int) -> None:
         x, y, z = pool.three(0)
-        kernel[(grid,)](  # type: ignore[index]
+        launch(
             x, y, z, blocks, steps,
             BLOCK=block, UNROLL=unroll, ACCESS=access, num_warps=warps,
         )  # fmt: skip
 
-    return Load(run, arrays * grid * steps * unroll * block * ELEMENT)
+    return Load(
+        partial(go, streams.around[(grid,)]),
+        arrays * grid * steps * unroll * block * ELEMENT,
+        compile=partial(go, partial(streams.around.warmup, grid=(grid,)), 0),
+    )

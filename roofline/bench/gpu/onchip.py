@@ -47,6 +47,11 @@ def levels(recorder: Recorder) -> Iterator[Found]:
     )
 
 
+def source() -> str:
+    """The CUDA C++ of all of them."""
+    return files("roofline.bench.gpu.kernels").joinpath("onchip.cu").read_text()
+
+
 class Kernels:
     """The kernels of onchip.cu on one card."""
 
@@ -55,8 +60,7 @@ class Kernels:
 
         if not card.nvidia:
             raise Missing("measured with CUDA C++, on NVIDIA cards only")
-        source = files("roofline.bench.gpu.kernels").joinpath("onchip.cu").read_text()
-        made = module(source, card.target)
+        made = module(source(), card.target)
         self.made_by = made.made_by
         self._l1 = made.function("l1_read")
         self._shared = made.function("shared_read")

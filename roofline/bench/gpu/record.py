@@ -41,9 +41,9 @@ class Recorder:
         `cool` is for what draws so much power that the card must rest for longer in between.
         """
         taken = self.timer.take(load, count, cool=cool)
-        if judged(taken):
+        if judged(taken, resource):
             again = self.timer.take(load, count, cool=cool)
-            taken = taken if judged(again) else again
+            taken = taken if judged(again, resource) else again
         return self.of(resource, taken, method, about, variant, capacity=capacity)
 
     def of(
@@ -57,7 +57,7 @@ class Recorder:
         capacity: int | None = None,
     ) -> Ceiling:
         """The ceiling that these samples make."""
-        found = spread(taken.rates, unstable=judged(taken))
+        found = spread(taken.rates, unstable=judged(taken, resource))
         now = datetime.now(UTC)
         told = (*about, *clocks(taken), *self.common, f"{now:%Y-%m-%dT%H:%M:%SZ}")
         return Ceiling(
@@ -92,13 +92,13 @@ def common(card: Card, settings: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def judged(taken: Taken) -> str:
+def judged(taken: Taken, resource: Resource) -> str:
     """What is wrong with these samples, in words; "" is nothing.
 
     Where rates move with the clock that is said: the card held itself back.  They need not do so in
     proportion: under load the clock is lower than between the samples, where it is read.
     """
-    found = verdict(taken.rates)
+    found = verdict(taken.rates, f"{resource.unit}/s")
     if found.stable or len(taken.clocks) != len(taken.rates):
         return found.why
     moved = max(taken.clocks) / min(taken.clocks) - 1

@@ -16,7 +16,7 @@ REGISTER = Variant(reach=Reach.REGISTER)
 COPY = Variant(access="copy")
 SECONDS = 10.0
 ROW_S = 0.25  # between the rows of a trace
-_REST_S = 1.0  # before, so that a trace begins with a card at rest
+_REST_S = 0.5  # before, so that a trace begins with a card at rest
 # A sample, and what is queued at a time: a card at its power cap hunts about a clock within less.
 _CHUNK_S, _SAMPLES = 0.04, 30
 
@@ -31,10 +31,10 @@ def sustained(
     tick: Callable[[float], None],
     seconds: float = SECONDS,
 ) -> tuple[Ceiling, Trace]:
-    """The rate of `load` after `seconds` of it, and the trace of that time."""
+    """The rate of `load` at the end of `seconds` of it, and the trace of that time."""
     variant = Variant(access=burst.access, reach=burst.reach, way=burst.way, sustained=True)
     taken, rows = _under_load(recorder.timer, load, seconds, tick)
-    told = (f"after {seconds:g} s of it, {1e3 * _CHUNK_S:g} ms a sample", *about)
+    told = (f"the end of {seconds:g} s of it, {1e3 * _CHUNK_S:g} ms a sample", *about)
     return (
         recorder.of(resource, taken, method, told, variant),
         Trace(
@@ -59,29 +59,31 @@ def _under_load(
     passes = max(1, ceil(_CHUNK_S * timer.quick_rate(load) / load.amount))
     time.sleep(_REST_S)
     rows, start = [(0.0, timer.driver.state())], time.monotonic()
-    ends: deque[Any] = deque(maxlen=_SAMPLES + 1)
-    late, turn = 0, 0
-    while late <= _SAMPLES:
-        now = time.monotonic() - start
-        if now - rows[-1][0] >= ROW_S and now < seconds:
+    kept = _SAMPLES + 1  # ends of chunks, between which the samples are
+    ends: deque[Any] = deque(maxlen=kept)
+    chunk, turn = 0, 0
+    while (now := time.monotonic() - start) < seconds:
+        if now - rows[-1][0] >= ROW_S:
             rows.append((now, timer.driver.state()))
             tick(now / seconds)
         for _ in range(passes):
             load.run(turn)
             turn += 1
         if timer.clock is not None:
-            timer.clock.launch(late)
+            timer.clock.launch(chunk % kept)
         ends.append(torch.cuda.Event(enable_timing=True))
         ends[-1].record()
         if len(ends) > 1:
             ends[-2].synchronize()  # one chunk runs while the next is queued
-        late += now >= seconds
+        chunk += 1
     rows.append((time.monotonic() - start, timer.driver.state()))
     torch.cuda.synchronize()
     pairs = zip(ends, list(ends)[1:], strict=False)
+    clocks = timer.clock.read(kept) if timer.clock else ()
+    oldest = chunk % kept if chunk > kept else 0
     taken = Taken(
         rates=tuple(load.amount * passes / (a.elapsed_time(b) / 1e3) for a, b in pairs),
-        clocks=timer.clock.read(_SAMPLES + 1)[1:] if timer.clock else (),
+        clocks=(*clocks[oldest + 1 :], *clocks[:oldest]),
         before=rows[0][1],
         after=rows[-1][1],
     )

@@ -6,12 +6,11 @@ warp instructions.  Each kernel first multiplies ones, whose result is known wha
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.bench.gpu.card import Card
-from roofline.bench.gpu.cuda import Module, compiled, module
+from roofline.bench.gpu.cuda import Module, module
 from roofline.bench.gpu.kernels import mma, wgmma
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Load
@@ -107,18 +106,9 @@ def loop(card: Card, resource: Resource) -> Loop | None:
     )
 
 
-def prepare(card: Card, resources: Sequence[Resource]) -> None:
-    """Compile all loops at once, so that each is found kept later; errors are met there."""
-    sources = [found.source for r in resources if (found := loop(card, r))]
-
-    def attempt(source: str) -> None:
-        try:
-            compiled(source, card.target)
-        except Missing:
-            return
-
-    with ThreadPoolExecutor() as workers:
-        list(workers.map(attempt, sources))
+def sources(card: Card, resources: Sequence[Resource]) -> list[str]:
+    """The CUDA C++ of the loops that this card has."""
+    return [found.source for r in resources if card.nvidia and (found := loop(card, r))]
 
 
 def pipes(recorder: Recorder, resources: Sequence[Resource]) -> Iterator[Found]:
@@ -127,7 +117,6 @@ def pipes(recorder: Recorder, resources: Sequence[Resource]) -> Iterator[Found]:
     if not card.nvidia:
         yield from (Absent(r, _VARIANT, "written for NVIDIA cards only") for r in resources)
         return
-    prepare(card, resources)
     for resource in resources:
         yield _pipe(recorder, card, resource)
 

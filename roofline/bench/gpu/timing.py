@@ -5,8 +5,8 @@ nowhere inside.  Burst is what this takes: a pause, a few milliseconds of warm-u
 for `BURST_S`, and again until there are enough.
 
 A card whose matrix units work for longer meets its power cap, which is another measurement
-(`sustained`).  An H200 took 20 to 60 ms to get there from rest, and some 0.4 s to come back: with
-shorter pauses bf16 products ran at 762 Tflop/s, and at 798 after these.
+(`sustained`).  An H200 took 20 to 60 ms to get there from rest.  Bursts of 16 ms gave the same rate
+after pauses of 0.1, 0.2, 0.3 and 0.6 s; bursts of 36 ms lost a twentieth after 0.15 s.
 """
 
 import time
@@ -21,7 +21,8 @@ from roofline.bench.gpu.card import Card, Driver, State
 from roofline.bench.gpu.cuda import module
 from roofline.errors import Missing
 
-BURST_S = 0.012  # of samples between two pauses; with the warm-up before them under 20 ms
+BURST_S = 0.012  # of samples between two pauses
+_WORKED_S = 0.016  # with the warm-up before them
 PROBE_NS = 20_000  # a clock probe lasts this long and a tick of the timer more
 Way = TypeVar("Way")
 # The device waits while the host queues: so long at least, and so long at most.
@@ -37,6 +38,7 @@ class Load:
     amount: float  # units of work in one run
     # The clock inside the kernels since it was last asked for [Hz], where they tell; None is not.
     clock_hz: Callable[[], float | None] = lambda: None
+    compile: Callable[[], object] = lambda: None  # make its kernel ready without launching it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Effort:
     count: int  # samples
     sample_s: float
     pause_s: float  # idle before every burst
-    cool_s: float = 0.3  # the same where the matrix units work, for the card to forget it
+    cool_s: float = 0.15  # the same where the matrix units work, for the card to forget it
     warm_s: float = 4e-3
     search_s: float = 0.02  # idle before every candidate of a search
 
@@ -107,6 +109,7 @@ class Timer:
     effort: Effort
     clock: Clock | None = None
     no_clock: str = ""  # why the clock is not sampled
+    _worked_s: float = 0.0  # since the last rest
 
     def take(
         self, load: Load, count: int | None = None, *, rest: bool = True, cool: bool = False
@@ -128,7 +131,7 @@ class Timer:
         before: State | None = None
         while len(seconds) < count:
             if rest:
-                time.sleep(self.effort.cool_s if cool else self.effort.pause_s)
+                self._rest(self.effort.cool_s if cool else self.effort.pause_s)
             before = before or self.driver.state()
             some = min(together, count - len(seconds))
             seconds += self._queue(load, some, passes, warm, host_s)
@@ -143,12 +146,20 @@ class Timer:
         )
 
     def quick_rate(self, load: Load, count: int = 3, *, cool: bool = False) -> float:
-        """The best rate of a few short samples after a short pause, to choose among ways by."""
-        time.sleep(self.effort.cool_s if cool else self.effort.search_s)
+        """The best rate of a few short samples, the first a warm-up, to choose among ways by.
+
+        To `cool` the card rests before in proportion to what it worked since it last did.
+        """
+        rest = self._worked_s * self.effort.cool_s / _WORKED_S if cool else 0.0
+        self._rest(min(self.effort.cool_s, max(self.effort.search_s, rest)))
         once_s, host_s = self._once(load)
         passes = max(1, ceil(0.3e-3 / once_s))
-        seconds = self._queue(load, count, passes, passes, host_s, probe=False)
+        seconds = self._queue(load, count, passes, 0, host_s, probe=False)
         return load.amount * passes / min(seconds)
+
+    def _rest(self, seconds: float) -> None:
+        time.sleep(seconds)
+        self._worked_s = 0.0
 
     def best(self, loads: Sequence[tuple[Way, Load]]) -> tuple[Way, Load]:
         """The fastest of several ways to do the same, with its name."""
@@ -165,7 +176,8 @@ class Timer:
         begin = time.perf_counter()
         load.run(1)
         host_s = time.perf_counter() - begin
-        [seconds] = self._queue(load, 1, 1, 1, host_s, probe=False)
+        [seconds] = self._queue(load, 1, 1, 0, host_s, probe=False)
+        self._worked_s += 2 * seconds
         return max(seconds, 1e-6), host_s
 
     def _queue(
@@ -193,7 +205,9 @@ class Timer:
             if probe and self.clock is not None:
                 self.clock.launch(slot)
         torch.cuda.synchronize()
-        return [start.elapsed_time(end) / 1e3 for start, end in events]
+        seconds = [start.elapsed_time(end) / 1e3 for start, end in events]
+        self._worked_s += sum(seconds) * (1 + warm / (count * passes))
+        return seconds
 
 
 def held_s(queueing_s: float) -> float:

@@ -1,7 +1,8 @@
 """The vector pipes and the special functions: Triton loops that never leave the registers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from roofline.bench.gpu.record import Recorder
@@ -31,6 +32,7 @@ class Loop:
     what: str
     way: str | None = None
     fused: bool = True  # whether the compiler may make one FMA of a product and a sum
+    rounds: int = 512  # of one launch, which takes 1 to 2 ms on a fast card
 
 
 LOOPS = (
@@ -41,12 +43,12 @@ LOOPS = (
     Loop(VECTOR_BF16, "bfloat16", "fma", 2, "x = x*a + a on two halves"),
     Loop(VECTOR_INT32, "int32", "int", 2, "x = (x + t) ^ m"),
     Loop(VECTOR_INT32, "int32", "fma", 2, "x = x*a + a", "multiply-add"),
-    Loop(SFU, "float32", "exp", 1, "x = exp(-x)", "exp"),
-    Loop(SFU, "float32", "rsqrt", 1, "x = rsqrt(x)", "rsqrt"),
+    Loop(SFU, "float32", "exp", 1, "x = exp(-x)", "exp", rounds=128),
+    Loop(SFU, "float32", "rsqrt", 1, "x = rsqrt(x)", "rsqrt", rounds=128),
 )
 # (elements of a program, warps, programs a multiprocessor): 16 and 8 chains on each of 32 lanes
 WAYS = ((2048, 4, 8), (1024, 4, 8))
-UNROLL, ROUNDS = 32, 512
+UNROLL = 32
 
 
 def loops(recorder: Recorder) -> Iterator[Found]:
@@ -67,9 +69,12 @@ def loops(recorder: Recorder) -> Iterator[Found]:
         )
 
 
-def load(
-    loop: Loop, units: int, block: int, warps: int, programs: int, rounds: int = ROUNDS
-) -> Load:
+def loads(units: int) -> Iterator[Load]:
+    """Every load that `loops` launches."""
+    yield from (load(loop, units, *way) for loop in LOOPS for way in WAYS)
+
+
+def load(loop: Loop, units: int, block: int, warps: int, programs: int) -> Load:
     """One launch of a loop over random values that stay of size one."""
     from roofline.bench.gpu.kernels import loops
 
@@ -77,12 +82,14 @@ def load(
     values, a, b = operands(loop, grid * block)
     options: dict[str, Any] = {"num_warps": warps, "enable_fp_fusion": loop.fused}
 
-    def run(_turn: int) -> None:
-        loops.registers[(grid,)](
-            values, a, b, rounds, BLOCK=block, UNROLL=UNROLL, STEP=loop.step, **options
-        )
+    def go(launch: Callable[..., Any], _turn: int) -> None:
+        launch(values, a, b, loop.rounds, BLOCK=block, UNROLL=UNROLL, STEP=loop.step, **options)
 
-    return Load(run, grid * block * rounds * UNROLL * loop.work)
+    return Load(
+        partial(go, loops.registers[(grid,)]),
+        grid * block * loop.rounds * UNROLL * loop.work,
+        compile=partial(go, partial(loops.registers.warmup, grid=(grid,)), 0),
+    )
 
 
 def operands(loop: Loop, count: int) -> tuple[Any, float | int, float | int]:

@@ -32,6 +32,12 @@ def test_the_best_shape_is_tried_in_every_layout(monkeypatch):
     assert toy.asked == [*((m, "nt") for m in (1, 2, 3)), (2, "nn"), (2, "tn"), (2, "tt")]
 
 
+def test_matrix_units_rest_and_vector_units_need_not():
+    """An H200 multiplied fp32 for ten seconds under its cap; every matrix pipe meets it."""
+    cool = {p.resource.name for p in gemm.products(H200) if p.cool}
+    assert {p.resource.name for p in gemm.products(H200)} - cool == {"vector-fp32"}
+
+
 def test_one_way_is_not_searched(monkeypatch):
     monkeypatch.setattr(gemm, "load", lambda *_: 1 / 0)
     assert gemm.best(None, BF16, [(1, 1, 1)], ("nt",)) == ((1, 1, 1), "nt")

@@ -9,7 +9,7 @@ import pytest
 
 from roofline.bench.gpu import record
 from roofline.bench.gpu.card import Card, State
-from roofline.bench.gpu.record import Recorder, clocks, judged
+from roofline.bench.gpu.record import Recorder, clocks
 from roofline.bench.gpu.timing import BURST_S, Effort, Load, Taken, Timer
 from roofline.device import TENSOR_BF16, Reach, Variant
 from roofline.provenance import Basis
@@ -28,6 +28,10 @@ def taken(rates, clocks=(), inside_hz=None):
         before=State(clock_hz=1.98e9),
         after=WARM,
     )
+
+
+def judged(taken):
+    return record.judged(taken, TENSOR_BF16)
 
 
 FALLING = [900e12 * (1 - 0.1 * i / 29) for i in range(30)]

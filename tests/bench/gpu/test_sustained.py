@@ -57,13 +57,15 @@ class Probe:
     slots = 64
 
     def __init__(self):
-        self.launched = []
+        self.launched, self.kept = 0, {}
 
     def launch(self, slot):
-        self.launched.append(slot)
+        self.kept[slot] = self.launched
+        self.launched += 1
 
     def read(self, count):
-        return (1.4e9,) * count
+        """Each probe is a MHz above the one before."""
+        return tuple(1e9 + 1e6 * self.kept[slot] for slot in range(count))
 
 
 @pytest.fixture
@@ -89,9 +91,13 @@ def test_samples_are_of_the_end(measured):
     assert ceiling.rate == pytest.approx(50e12)
     assert ceiling.provenance.spread.n == 30
     assert ceiling.variant.sustained
-    assert "after 5 s of it, 40 ms a sample; fp32 accumulate" in ceiling.provenance.conditions
-    assert ceiling.clock_hz == 1.4e9
-    assert probe.launched[-31:] == list(range(31))  # one for the start and one a sample
+    assert "the end of 5 s of it, 40 ms a sample; fp32 accumulate" in ceiling.provenance.conditions
+    assert probe.launched > 31
+    # Of the last 30 probes, one a sample, the middle lies between those 15 and 16 from the end.
+    assert ceiling.clock_hz == 1e9 + 1e6 * (probe.launched - 15.5)
+    assert f"({1000 + probe.launched - 30} to {1000 + probe.launched - 1})" in (
+        ceiling.provenance.conditions
+    )
 
 
 def test_the_trace_begins_at_rest_and_shows_when_the_card_was_held_back(measured):

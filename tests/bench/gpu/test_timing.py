@@ -48,6 +48,24 @@ def test_what_draws_much_power_rests_for_longer(taken):
     assert taken(1e-3, cool=True)[1] == [0.3] * 3
 
 
+def test_a_candidate_rests_in_proportion_to_the_work_before_it(monkeypatch):
+    """8 ms of work are half a burst: half of the pause before one, and 20 ms at least."""
+    slept = []
+    monkeypatch.setattr(timing.time, "sleep", slept.append)
+    monkeypatch.setattr(Timer, "_once", lambda *_: (2e-3, 1e-5))
+
+    def queue(self, _load, count, passes, warm, _host_s, probe=True):
+        assert (count, passes, warm, probe) == (3, 1, 0, False)
+        self._worked_s += 8e-3
+        return [4e-3, 2e-3, 2e-3]  # the first warms up
+
+    monkeypatch.setattr(Timer, "_queue", queue)
+    timer = Timer(CARD, Driver(), Effort(count=30, sample_s=1e-3, pause_s=0.05, cool_s=0.3))
+    rates = [timer.quick_rate(Load(lambda _: None, 1.0), cool=cool) for cool in (True, True, False)]
+    assert rates == [500.0] * 3
+    assert slept == pytest.approx([0.02, 0.15, 0.02])
+
+
 def test_long_runs_come_one_at_a_time(taken):
     """A run of 17 ms is a sample; two of them would be past what a burst is."""
     queued, slept = taken(17e-3, count=4)
