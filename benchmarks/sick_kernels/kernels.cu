@@ -1,4 +1,4 @@
-// Ten sick kernels and their cured twins: the same work, one planted fault.
+// Sick kernels and their cured twins: the same work, one planted fault.
 //
 // Built with `nvcc -O3 -arch=native -shared -Xcompiler -fPIC kernels.cu -o libsick.so`; called
 // through ctypes by sick.py with device pointers.  n is a number of fp32 elements.
@@ -116,6 +116,48 @@ __global__ void add_one(float* y, long n) {
   if (i < n) y[i] += 1.0f;
 }
 
+// 11. Camping: every warp reads the same eight lines of 128 B, a power of two apart, past the L1, so
+// that few slices of the L2 serve all of them.  The twin's warps read as much all over an array that
+// fits the L2.
+template <bool SPREAD>
+__device__ void lines(const float* x, float* y, int rounds, long count) {
+  long thread = blockIdx.x * (long)blockDim.x + threadIdx.x, warp = thread / 32, lane = thread % 32;
+  float sum = 0;
+#pragma unroll 8
+  for (int r = 0; r < rounds; ++r) {
+    long line = SPREAD ? (warp * rounds + r) % count : (r % 8) * (count / 8);
+    float v;
+    asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(x + line * 32 + lane));
+    sum += v;
+  }
+  y[thread] = sum;
+}
+__global__ void camp_sick(const float* x, float* y, int rounds, long count) {
+  lines<false>(x, y, rounds, count);
+}
+__global__ void camp_cured(const float* x, float* y, int rounds, long count) {
+  lines<true>(x, y, rounds, count);
+}
+
+// 12. Conversions: 32 roundings an element, each to an integer and back.  The twin rounds by adding
+// and subtracting 1.5 * 2^23, behind which fp32 has no fraction.
+__global__ void convert_sick(const float* x, float* y, long n) {
+  long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i], sum = 0;
+#pragma unroll
+  for (int k = 1; k <= 32; ++k) sum += __int2float_rn(__float2int_rn(v * (1.5f * k)));
+  y[i] = sum;
+}
+__global__ void convert_cured(const float* x, float* y, long n) {
+  long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i], sum = 0;
+#pragma unroll
+  for (int k = 1; k <= 32; ++k) sum += __fsub_rn(__fadd_rn(v * (1.5f * k), 12582912.0f), 12582912.0f);
+  y[i] = sum;
+}
+
 static unsigned blocks(long n, int block) { return (unsigned)((n + block - 1) / block); }
 
 static void good_copy(const float* x, float* y, long n, cudaStream_t s) {
@@ -148,6 +190,15 @@ void bank(const float* x, float* y, long n, int cured, cudaStream_t s) {
 void exps(const float* x, float* y, long n, int cured, cudaStream_t s) {
   if (cured) exp_cured<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
   else exp_sick<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
+}
+void camp(const float* x, float* y, int cured, int sms, cudaStream_t s) {
+  long count = 1 << 17;  // lines: 16 MiB
+  if (cured) camp_cured<<<8 * sms, 256, 0, s>>>(x, y, 512, count);
+  else camp_sick<<<8 * sms, 256, 0, s>>>(x, y, 512, count);
+}
+void convert(const float* x, float* y, long n, int cured, cudaStream_t s) {
+  if (cured) convert_cured<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
+  else convert_sick<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
 }
 void tiny(float* y, long n, int launches, cudaStream_t s) {
   long part = n / launches;

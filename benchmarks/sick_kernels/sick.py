@@ -1,10 +1,10 @@
-"""Ten kernels with one planted sickness each, and their cured twins, on an NVIDIA GPU.
+"""Kernels with one planted sickness each, and their cured twins, on an NVIDIA GPU.
 
-    python benchmarks/sick_kernels/sick.py time  OUT.json     median times of both, cuda events
-    python benchmarks/sick_kernels/sick.py trace OUT.json     a torch profiler trace of both
+    python benchmarks/sick_kernels/sick.py time  OUT.json [NAME...]   median times, cuda events
+    python benchmarks/sick_kernels/sick.py trace OUT.json [NAME...]   a torch profiler trace
     ncu --profile-from-start off ... python benchmarks/sick_kernels/sick.py ncu [NAME...]
 
-The last profiles each once, both states, all of them or those named: 16 of the tiny
+Both states of each, of all or of those named.  The last profiles each once: 16 of the tiny
 launches, which are 512 without a profiler.  Needs torch and nvcc; knows nothing of roofline.  The
 findings are looked for by tests/diagnosis/test_sick_kernels.py in what was recorded.
 """
@@ -91,6 +91,8 @@ def pairs(launches: int) -> dict[str, tuple[Callable[[], object], Callable[[], o
         "fp32_gemm": (product("highest"), product("high")),
         "m1_gemm": (lambda: torch.mm(row, weight), lambda: torch.mm(rows, weight)),
         "exp_heavy": both("exps", px, py, long(N // 4), "cured"),
+        "camping": both("camp", px, py, "cured", sms),
+        "conversions": both("convert", px, py, long(N // 4), "cured"),
         "tiny_launches": (
             lambda: lib.tiny(py, long(launches * TINY), launches, stream),
             lambda: lib.tiny(py, long(launches * TINY), 1, stream),
@@ -117,14 +119,16 @@ def median_us(run: Callable[[], object], samples: int = 20) -> float:
 def main() -> None:
     """One of the three recordings."""
     what, *words = sys.argv[1:]
+    path = None if what == "ncu" else words.pop(0)
     made = pairs(PROFILED if what == "ncu" else MANY)
-    if what == "time":
+    made = {name: both for name, both in made.items() if not words or name in words}
+    if path is not None and what == "time":
         times = {
             name: {"sick_us": median_us(sick), "cured_us": median_us(cured)}
             for name, (sick, cured) in made.items()
         }
         device = torch.cuda.get_device_name()
-        Path(words[0]).write_text(
+        Path(path).write_text(
             json.dumps({"device": device, "torch": torch.__version__, "times": times}, indent=1)
         )
         return
@@ -132,12 +136,11 @@ def main() -> None:
         (f"{name}:{state}", run)
         for name, both in made.items()
         for state, run in zip(("sick", "cured"), both, strict=True)
-        if what == "trace" or not words or name in words
     ]
     for _, run in runs:
         run()
     torch.cuda.synchronize()
-    traced(runs, words[0]) if what == "trace" else profiled(runs)
+    profiled(runs) if path is None else traced(runs, path)
 
 
 def traced(runs: list[tuple[str, Callable[[], object]]], path: str) -> None:

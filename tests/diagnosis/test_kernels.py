@@ -149,11 +149,16 @@ def test_a_pipe_that_multiplies_integers_lacks_no_fused_ones():
     assert "RF412" not in found(few)
 
 
-def test_a_camped_slice_could_be_three_times_as_fast():
-    finding = found({"lts__t_sectors.max": 3e6, "lts__t_sectors.avg": 1e6})["RF413"]
+def test_a_camped_slice_could_be_as_fast_as_all_of_them_up_to_the_roof():
+    """1.6 of 1 ms; at 3.0 times the mean the 500 MB at 1 TB/s are left, 0.5 ms."""
+    some, most = (
+        found({"lts__t_sectors.max": load * 1e6, "lts__t_sectors.avg": 1e6})["RF413"]
+        for load in (1.6, 3.0)
+    )
 
-    assert "its fullest l2 slice moves 3.0 times the mean" in finding.claim
-    assert finding.then_s == (pytest.approx(1e-3 / 3), pytest.approx(1e-3))
+    assert "its fullest l2 slice moves 3.0 times the mean" in most.claim
+    assert some.then_s == (pytest.approx(1e-3 / 1.6), pytest.approx(1e-3))
+    assert most.then_s == (pytest.approx(0.5e-3), pytest.approx(1e-3))
 
 
 def test_conversions_are_told_from_special_functions():
