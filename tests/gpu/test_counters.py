@@ -14,13 +14,13 @@ from roofline.program import read  # noqa: E402
 N = 1 << 26  # fp32 elements: 268 MB, several times the L2
 
 
-def recorded(levels: bool = False):
-    x, y = torch.rand(N, device="cuda"), torch.empty(N, device="cuda")
+def recorded(levels: bool = False, card: str = "cuda"):
+    x, y = torch.rand(N, device=card), torch.empty(N, device=card)
     with rl.profile(warmup=1, counters=True, levels=levels) as recording:
         for _ in range(4):
             for _ in range(5):
                 torch.add(x, 1.0, out=y)
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(card)
             recording.step()
     return recording
 
@@ -57,3 +57,13 @@ def test_levels_add_what_the_sms_ask_of_the_l2():
     crossed = item.placement.work.achieved.demand()
     assert crossed[L2] / item.calls == pytest.approx(8 * N, rel=0.01)
     assert crossed[DRAM] / item.calls == pytest.approx(8 * N, rel=0.01)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one card has no second")
+def test_the_card_that_is_used_is_sampled_and_not_the_current_one():
+    run = recorded(card="cuda:1").run
+
+    assert torch.cuda.current_device() == 0
+    assert [step.counters["dram__bytes_read.sum"] for step in run.steps[1:]] == [
+        pytest.approx(5 * 4 * N, rel=0.01)
+    ] * 3
