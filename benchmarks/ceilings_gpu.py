@@ -3,10 +3,10 @@
     python benchmarks/ceilings_gpu.py [--device 0] [--gpu-benches FOLDER] [-o FILE]
 
 Rivals are torch's own operators and the first Triton kernel one would write; torch's products at
-8192 cubed, which everyone quotes, and at the best of a wide search.  With --gpu-benches
-also programs of a clone of RRZE-HPC/gpu-benches, given as FOLDER with the built programs
-`gpu-stream`, `gpu-l2-cache` and `gpu-cache` in it.  A ratio is ours over theirs; above 1 ours is
-faster.  -o writes the ceilings that were measured as JSON.
+8192 cubed, which everyone quotes, and at the best of a wide search, both timed in turns with the
+shape that our ceiling is of.  With --gpu-benches also programs of a clone of RRZE-HPC/gpu-benches,
+given as FOLDER with the built programs `gpu-l2-cache`, `gpu-cache` and `gpu-stream` in it.  A ratio
+is ours over theirs; above 1 ours is faster.  -o writes the ceilings that were measured as JSON.
 """
 
 import argparse
@@ -16,8 +16,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ from roofline.bench.gpu import ceilings, gemm, launch, memory
 from roofline.bench.gpu.card import Driver, card, working_on
 from roofline.bench.gpu.timing import Load, Timer, timer
 from roofline.bench.plateau import Point
-from roofline.device import Device, Reach
+from roofline.device import Ceiling, Device, Reach
 from roofline.devices.kept import SCHEMA
 from roofline.units import show
 
@@ -35,14 +36,15 @@ CUBE = (8192, 8192, 8192)
 SIZES, DEPTHS, LONGEST = (4096, 6144, 8192, 8448, 12288, 16384), (2048, 4096, 8192, 16384), 2.5e12
 SLOW_SIZES, SLOW_DEPTHS, SLOW_LONGEST = (4096, 6144, 8192, 8448), (2048, 4096, 8192), 0.6e12
 # For each product; shapes that did not get their turn are counted and told.
-SEARCH_S, AGAIN = 2.5, 6
-Row = tuple[str, str, float | None]  # ceiling (resource and variant), rival, its rate
+SEARCH_S, AGAIN, TURNS = 1.5, 4, 2
+LIMIT_S = {"gpu-l2-cache": 60, "gpu-cache": 25, "gpu-stream": 60}  # beyond, sizes we do not quote
+# Ceiling (resource and variant), rival, its rate, and ours where it was timed again beside it.
+Row = tuple[str, str, float, float | None]
 
 
-def median_rate(clock: Timer, load: Load, *, cool: bool = False) -> float:
+def median_rate(clock: Timer, load: Load) -> float:
     """The rival's median, taken as ours is."""
-    rates = sorted(clock.take(load, gemm.COUNT if cool else None, cool=cool).rates)
-    return rates[len(rates) // 2]
+    return median(clock.take(load).rates)
 
 
 def torch_streams(clock: Timer, pool: memory.Pool) -> Iterator[Row]:
@@ -52,31 +54,53 @@ def torch_streams(clock: Timer, pool: memory.Pool) -> Iterator[Row]:
     def over(run: Callable[[Any, Any, Any], object], arrays: int) -> float:
         return median_rate(clock, Load(lambda turn: run(*pool.three(turn)), arrays * size))
 
-    yield "dram read", "torch sum", over(lambda x, y, z: x.sum(), 1)
-    yield "dram write", "torch fill_", over(lambda x, y, z: z.fill_(1.5), 1)
-    yield "dram copy", "torch copy_", over(lambda x, y, z: z.copy_(x), 2)
-    yield "dram triad", "torch add", over(lambda x, y, z: torch.add(x, y, alpha=1.25, out=z), 3)
+    yield "dram read", "torch sum", over(lambda x, y, z: x.sum(), 1), None
+    yield "dram write", "torch fill_", over(lambda x, y, z: z.fill_(1.5), 1), None
+    yield "dram copy", "torch copy_", over(lambda x, y, z: z.copy_(x), 2), None
+    add = over(lambda x, y, z: torch.add(x, y, alpha=1.25, out=z), 3)
+    yield "dram triad", "torch add", add, None
 
 
-def torch_products(clock: Timer) -> Iterator[Row]:
+def torch_products(clock: Timer, ours: dict[str, Ceiling]) -> Iterator[Row]:
     """8192 cubed, the shape everyone quotes, and the best of many shapes and layouts."""
     for product in gemm.products(clock.card):
-        if product.sparse:
-            continue
         name = f"{product.resource.name} {product.variant}"
+        if product.sparse or name not in ours:
+            continue
         with product.setting():
             try:
-                cube = median_rate(clock, gemm.load(product, CUBE, "nt"), cool=True)
-                best, what = widest(clock, product)
+                best, searched = widest(clock, product)
+                ways = (ours_of(ours[name], product, clock.card.units), (CUBE, "nt"), best)
+                mine, cube, wide = in_turns(clock, product, ways)
             except (RuntimeError, NotImplementedError) as error:
                 print(f"{product.call}: {error}", file=sys.stderr)
                 continue
-        yield name, f"{product.call}, 8192 cubed", cube
-        yield name, f"{product.call}, {what}", best
+        yield name, f"{product.call}, 8192 cubed", cube, mine
+        yield name, f"{product.call}, {gemm.named(*best)}, {searched}", wide, mine
 
 
-def widest(clock: Timer, product: gemm.Product) -> tuple[float, str]:
-    """The median of the best of every shape and layout that time allows, and what it is."""
+def ours_of(ceiling: Ceiling, product: gemm.Product, units: int) -> gemm.Way:
+    """The shape and layout that a ceiling of ours names."""
+    return next(
+        (shape, layout)
+        for shape in gemm.shapes(units, slow=product.slow)
+        for layout in product.layouts
+        if f"{gemm.named(shape, layout)}, the best" in ceiling.provenance.source
+    )
+
+
+def in_turns(clock: Timer, product: gemm.Product, ways: Sequence[gemm.Way]) -> list[float]:
+    """The median of each, sampled one after the other, again and again."""
+    loads = [gemm.load(product, *way) for way in ways]
+    few = gemm.COUNT // TURNS
+    turns = [
+        [clock.take(load, few, cool=product.cool).rates for load in loads] for _ in range(TURNS)
+    ]
+    return [median(itertools.chain(*rates)) for rates in zip(*turns, strict=True)]
+
+
+def widest(clock: Timer, product: gemm.Product) -> tuple[gemm.Way, str]:
+    """The best of every shape and layout that time allows, and how many that were."""
     ways = [(shape, layout) for shape in shapes(product.slow) for layout in product.layouts]
     random.Random(0).shuffle(ways)  # what a search that ends early leaves out is no corner
     until, rates = time.monotonic() + SEARCH_S, {}
@@ -84,13 +108,11 @@ def widest(clock: Timer, product: gemm.Product) -> tuple[float, str]:
         if time.monotonic() > until:
             break
         rates[way] = clock.quick_rate(gemm.load(product, *way))
-    torch.cuda.empty_cache()
     # Without long pauses, as here, the card is at its power cap; those ahead are looked at again.
     first = sorted(rates, key=lambda way: rates[way], reverse=True)[:AGAIN]
-    cooled = {way: clock.quick_rate(gemm.load(product, *way), cool=True) for way in first}
+    cooled = {way: clock.quick_rate(gemm.load(product, *way), cool=product.cool) for way in first}
     best = max(cooled, key=lambda way: cooled[way])
-    rate = median_rate(clock, gemm.load(product, *best), cool=True)
-    return rate, f"{gemm.named(*best)}, the best of {len(rates)} of {len(ways)}"
+    return best, f"the best of {len(rates)} of {len(ways)}"
 
 
 def shapes(slow: bool) -> list[gemm.Shape]:
@@ -106,8 +128,8 @@ def shapes(slow: bool) -> list[gemm.Shape]:
 def torch_launches(clock: Timer) -> Iterator[Row]:
     """torch's add of one element, in the three ways."""
     for way in launch.WAYS:
-        rates = sorted(launch.settled(clock, launch.eager(), way).rates)
-        yield f"launch {way}", "torch add_ of one element", rates[len(rates) // 2]
+        rates = launch.settled(clock, launch.eager(), way).rates
+        yield f"launch {way}", "torch add_ of one element", median(rates), None
 
 
 def naive_fma(clock: Timer) -> Iterator[Row]:
@@ -120,28 +142,28 @@ def naive_fma(clock: Timer) -> Iterator[Row]:
         loops.registers[(4096,)](x, -1.0, 2.0, 256, BLOCK=1024, UNROLL=8, STEP="fma")
 
     work = 2.0 * 1024 * 4096 * 256 * 8
-    yield "vector-fp32 register", "naive Triton loop", median_rate(clock, Load(run, work))
+    yield "vector-fp32 register", "naive Triton loop", median_rate(clock, Load(run, work)), None
 
 
 def gpu_benches(folder: Path) -> Iterator[Row]:
     """The programs of RRZE-HPC/gpu-benches; their best figure in the range ours is quoted for."""
+    cached = [(kib * 1024, rate * 1e9) for kib, rate in _cached(_output(folder / "gpu-l2-cache"))]
+    inside = [rate for size, rate in cached if 12e6 <= size <= 25e6]
+    if inside:
+        yield "l2 read", "RRZE gpu-l2-cache, 12 to 25 MB", max(inside), None
+    outside = [rate for size, rate in cached if 0.6e9 <= size <= 1.1e9]
+    if outside:
+        yield "dram read", "RRZE gpu-l2-cache, 0.6 to 1.1 GB", max(outside), None
+    inner = [rate for kib, rate in _cached(_output(folder / "gpu-cache")) if kib <= 128]
+    if inner:
+        yield "l1 read", "RRZE gpu-cache", 1e9 * max(inner), None
     told = _output(folder / "gpu-stream")
     # block smBlocks threads occ% | GB/s: init read scale triad 3pt 5pt, all in double
     rows = [[float(x) for x in re.findall(r"[\d.]+", line.split("GB/s:")[1])]
             for line in told.splitlines() if "GB/s:" in line]  # fmt: skip
     for name, column in (("read", 1), ("write", 0), ("copy", 2)):
-        if rows:
-            yield f"dram {name}", "RRZE gpu-stream", 1e9 * max(row[column] for row in rows)
-    cached = [(kib * 1024, rate * 1e9) for kib, rate in _cached(_output(folder / "gpu-l2-cache"))]
-    inside = [rate for size, rate in cached if 12e6 <= size <= 25e6]
-    if inside:
-        yield "l2 read", "RRZE gpu-l2-cache, 12 to 25 MB", max(inside)
-    outside = [rate for size, rate in cached if 0.6e9 <= size <= 1.1e9]
-    if outside:
-        yield "dram read", "RRZE gpu-l2-cache, 0.6 to 1.1 GB", max(outside)
-    inner = [rate for kib, rate in _cached(_output(folder / "gpu-cache")) if kib <= 128]
-    if inner:
-        yield "l1 read", "RRZE gpu-cache", 1e9 * max(inner)
+        if rates := [row[column] for row in rows if len(row) > column]:
+            yield f"dram {name}", "RRZE gpu-stream", 1e9 * max(rates), None
 
 
 def _cached(told: str) -> Iterator[tuple[float, float]]:
@@ -156,43 +178,39 @@ def _output(program: Path) -> str:
     if not program.exists():
         print(f"no {program}", file=sys.stderr)
         return ""
+    limit_s = LIMIT_S[program.name]
     try:
-        done = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
-    except subprocess.TimeoutExpired as late:
-        return (
-            (late.stdout or b"").decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        )
-    return done.stdout
+        done = subprocess.run([program], capture_output=True, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired as late:  # what it printed until then counts
+        return (late.stdout or b"").decode()
+    return done.stdout.decode()
 
 
-def rivals(index: int, folder: Path | None) -> list[Row]:
+def rivals(index: int, ours: dict[str, Ceiling], folder: Path | None) -> Iterator[Row]:
     """Everyone else's figures on this card, now."""
     unit = card(index)
     with working_on(unit):
         clock = timer(unit, Driver(unit), ceilings.FULL)
+        yield from torch_products(clock, ours)
+        torch.cuda.empty_cache()
         pool = memory.pool(torch.cuda.mem_get_info(index)[0], quick=False)
-        found = [*torch_streams(clock, pool), *naive_fma(clock)]
+        yield from torch_streams(clock, pool)
         del pool
         torch.cuda.empty_cache()
-        found += [*torch_products(clock), *torch_launches(clock)]
-        torch.cuda.empty_cache()
-    return found + (list(gpu_benches(folder)) if folder else [])
+        yield from naive_fma(clock)
+        yield from torch_launches(clock)
+    if folder:
+        yield from gpu_benches(folder)
 
 
-def table(device: Device, found: list[Row]) -> str:
-    """One line a ceiling and rival."""
-    ours = {f"{c.resource.name} {c.variant}".strip(): c for c in device.ceilings}
-    lines = [f"{'ceiling':<36}{'ours':>16}{'theirs':>16}{'ratio':>8}  rival"]
-    for name, rival, rate in found:
-        mine = ours.get(name)
-        if mine is None or rate is None:
-            lines.append(f"{name:<36}{'':>16}{'':>16}{'':>8}  {rival}: no such ceiling here")
-            continue
-        unit = f"{mine.resource.unit}/s"
-        lines.append(
-            f"{name:<36}{show(mine.rate, unit):>16}{show(rate, unit):>16}{mine.rate / rate:>8.3f}  {rival}"
-        )
-    return "\n".join([*lines, "", *of_clock(device)])
+def line(ours: dict[str, Ceiling], row: Row) -> str:
+    """One ceiling beside one rival."""
+    name, rival, theirs, again = row
+    mine = ours.get(name)
+    if mine is None:
+        return f"{name:<36}{'':>16}{'':>16}{'':>8}  {rival}: no such ceiling here"
+    rate, unit = again or mine.rate, f"{mine.resource.unit}/s"
+    return f"{name:<36}{show(rate, unit):>16}{show(theirs, unit):>16}{rate / theirs:>8.3f}  {rival}"
 
 
 def of_clock(device: Device) -> Iterator[str]:
@@ -236,8 +254,12 @@ def main() -> None:
         print(f"{c.resource.name:<20}{c.variant!s:<36}{show(c.rate, c.resource.unit + '/s'):>16}  "
               f"{(c.clock_hz or 0) / 1e6:6.0f} MHz  {spread.unstable if spread else ''}  {c.provenance.source}")  # fmt: skip
     print(device.note.replace(". ", "\n"))
-    print(sweep_text(ours.sweep), flush=True)
-    print(table(device, rivals(asked.device, asked.gpu_benches)))
+    print(sweep_text(ours.sweep))
+    named = {f"{c.resource.name} {c.variant}".strip(): c for c in device.ceilings}
+    print("\n".join(of_clock(device)))
+    print(f"\n{'ceiling':<36}{'ours':>16}{'theirs':>16}{'ratio':>8}  rival", flush=True)
+    for row in rivals(asked.device, named, asked.gpu_benches):
+        print(line(named, row), flush=True)
 
 
 if __name__ == "__main__":

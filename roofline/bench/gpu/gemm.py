@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import torch
 
 Shape = tuple[int, int, int]  # m, n, k
+Way = tuple[Shape, str]  # and layout
 Multiply = Callable[[Any, Any], Any]  # tensors a [m,k], b [k,n]
 
 LAYOUTS = ("nt", "nn", "tn", "tt")  # of a and b: row-major "n", column-major "t"
@@ -148,9 +149,7 @@ def _product(recorder: Recorder, product: Product, quick: bool) -> Found:
         torch.cuda.empty_cache()
 
 
-def best(
-    timer: Timer, product: Product, tried: Sequence[Shape], layouts: Sequence[str]
-) -> tuple[Shape, str]:
+def best(timer: Timer, product: Product, tried: Sequence[Shape], layouts: Sequence[str]) -> Way:
     """The fastest shape and layout: every shape in the first layout, the best in the others.
 
     The card rests before each: at its power cap shapes look alike that are 4 % apart.
@@ -158,7 +157,7 @@ def best(
     first = layouts[0]
     if len(tried) * len(layouts) == 1:
         return tried[0], first
-    rates: dict[tuple[Shape, str], float] = {}
+    rates: dict[Way, float] = {}
 
     def look(shape: Shape, layout: str) -> float:
         rates[shape, layout] = timer.quick_rate(load(product, shape, layout), cool=product.cool)

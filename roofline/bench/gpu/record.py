@@ -1,11 +1,12 @@
 """From samples on a GPU to a ceiling that says how, on what and in which state it was obtained."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from statistics import correlation, median
 
 from roofline.bench.gpu.card import Card, State, fingerprint, versions
@@ -144,10 +145,16 @@ def _mhz(hz: float | None) -> str:
 @cache
 def code() -> str:
     """Short hash of everything that decides what is timed."""
-    folder = files("roofline.bench.gpu")
-    parts = [*folder.iterdir(), *folder.joinpath("kernels").iterdir()]
-    texts = sorted((p.name, p.read_bytes()) for p in parts if p.name.endswith((".py", ".cu")))
     whole = hashlib.sha256()
-    for name, text in texts:
-        whole.update(name.encode() + b"\0" + text + b"\0")
+    for path, text in sorted(_sources(files("roofline.bench.gpu"), "")):
+        whole.update(path.encode() + b"\0" + text + b"\0")
     return whole.hexdigest()[:12]
+
+
+def _sources(folder: Traversable, at: str) -> Iterator[tuple[str, bytes]]:
+    """Path and text of every source under `folder`."""
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _sources(one, f"{at}{one.name}/")
+        elif one.name.endswith((".py", ".cu")):
+            yield f"{at}{one.name}", one.read_bytes()

@@ -116,9 +116,25 @@ def test_unstable_samples_are_taken_once_more(monkeypatch):
     assert still.provenance.spread.unstable.startswith("drifting")
 
 
-def test_the_code_hash_is_of_what_is_timed():
-    assert len(record.code()) == 12
-    assert record.code() == record.code()
+def test_the_code_hash_is_of_what_is_timed(monkeypatch, tmp_path):
+    """Every source, in folders too; not what Python or a person keeps beside them."""
+    monkeypatch.setattr(record, "files", lambda _: tmp_path)
+    (tmp_path / "ways" / "deep").mkdir(parents=True)
+
+    def code():
+        record.code.cache_clear()
+        return record.code()
+
+    hashes = [code()]
+    for name in ("a.py", "ways/a.py", "ways/deep/a.cu"):
+        (tmp_path / name).write_text("timed")
+        hashes.append(code())
+    assert len(set(hashes)) == len(hashes)
+    (tmp_path / "ways" / "a.pyc").write_bytes(b"compiled")
+    (tmp_path / "notes.md").write_text("a note")
+    assert code() == hashes[-1]
+    record.code.cache_clear()
+    assert len(hashes[-1]) == 12
 
 
 POWER_CAP = json.loads(Path(__file__).with_name("power_cap.json").read_text())["loads"]
