@@ -29,7 +29,7 @@ _REFRESH_S = 0.2  # a bar that draws more often disturbs what it reports on
 
 @click.command(name="measure")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda:N or all.")
-@click.option("--quick", is_flag=True, help="10 seconds for a CPU, 15 to 20 for a GPU.")
+@click.option("--quick", is_flag=True, help="10 seconds for a CPU, 10 to 15 for a GPU.")
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it there too."
 )
@@ -39,7 +39,7 @@ def command(device: str, quick: bool, output: Path | None, as_json: bool, quiet:
     """Measure this device's ceilings and keep them.
 
     CPU (a minute): bandwidth of every memory level, arithmetic peaks, matrix products and
-    dispatch, with one thread and with one on every core.  GPU (two minutes): every memory level by
+    dispatch, with one thread and with one on every core.  GPU (80 seconds): every memory level by
     access, vector and matrix pipes in registers and through PyTorch, launches, links, and what is
     left after seconds under load.  Other commands use the newest measurement.  Ctrl-C keeps what
     is measured until then.

@@ -17,5 +17,8 @@ def compiled(card: Card, makes: Iterable[Callable[[], object]]) -> None:
         with torch.cuda.device(card.index):  # which a new thread does not know
             make()
 
-    with ThreadPoolExecutor() as workers:
+    workers = ThreadPoolExecutor()
+    try:
         wait([workers.submit(on_card, make) for make in makes])
+    finally:
+        workers.shutdown(cancel_futures=True)  # after Ctrl-C those that did not begin
