@@ -86,6 +86,18 @@ def versions(about: Mapping[str, Any], name: str, options: Options) -> dict[str,
     return found
 
 
+def ranks(about: Mapping[str, Any]) -> int | None:
+    """How many processes a collective is among, where all groups have as many; None is not told."""
+    world = about.get("distributedInfo")
+    groups = world.get("pg_config") if isinstance(world, dict) else None
+    sizes = {
+        whole(group.get("pg_size")) if isinstance(group, dict) else None
+        for group in (groups if isinstance(groups, list) else ())
+    }
+    only = sizes.pop() if len(sizes) == 1 else None
+    return only if only and only > 0 else None
+
+
 def nothing(columns: Columns, reader: Reader, launches: int) -> str:
     """What a trace without operators and kernels looks like, to follow its name."""
     held = dict(columns.skipped) | ({"Python frames": columns.frames} if columns.frames else {})

@@ -86,6 +86,14 @@ def call(
     return described
 
 
+def among(call: Call, ranks: int) -> Call:
+    """A collective with the group that a trace leaves blank, as the recorder keeps it."""
+    if not call.op.startswith("c10d::") or None not in call.args:
+        return call
+    at = call.args.index(None)
+    return replace(call, args=(*call.args[:at], f"group of {ranks}", *call.args[at + 1 :]))
+
+
 def squared(call: Call) -> Call:
     """The call with its two factors, arguments 1 and 2, being one tensor."""
     if len(call.args) < 3:

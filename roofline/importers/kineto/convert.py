@@ -18,7 +18,7 @@ from roofline.importers.kineto.join import join
 from roofline.importers.kineto.nesting import by_external_id
 from roofline.importers.kineto.overhead import set_apart
 from roofline.importers.kineto.rows import Words
-from roofline.importers.kineto.signatures import Signatures
+from roofline.importers.kineto.signatures import Device, Signatures
 from roofline.importers.kineto.steps import measured
 from roofline.importers.kineto.stretches import Stretches
 from roofline.importers.kineto.times import integers
@@ -43,8 +43,13 @@ class Converted:
     device: int | None  # the device that most of the work ran on; None: nothing ran on one
 
 
-def convert(columns: Columns, stretches: Stretches, keep_private: bool) -> Converted:
-    """Join, account, and put into rows; texts of the user's are dropped unless `keep_private`."""
+def convert(
+    columns: Columns, stretches: Stretches, keep_private: bool, ranks: int | None = None
+) -> Converted:
+    """Join, account, and put into rows; texts of the user's are dropped unless `keep_private`.
+
+    `ranks` is how many processes collectives are among; None is not known.
+    """
     whole = Whole()
     whole.overhead(columns)
     several = stretches.divide() > 1
@@ -55,7 +60,8 @@ def convert(columns: Columns, stretches: Stretches, keep_private: bool) -> Conve
     if by_id:
         walked, by_id = _by_id(columns, walked, several, whole)
     division = whole.work.cut()
-    signatures = Signatures(columns, "cuda" if whole.activities else "cpu", keep_private)
+    device: Device = "cuda" if whole.activities else "cpu"
+    signatures = Signatures(columns, device, keep_private, ranks)
     names, thread = _threads(columns)
     counters = [configuration(kernel) for kernel in columns.kernels.values()]
     words = Words(whole.modules.paths, names, counters)

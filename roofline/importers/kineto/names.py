@@ -8,9 +8,11 @@ from typing import Literal
 
 Role = Literal["operator", "composite", "wrapper"]
 
-# Spans that stand around operators and are none: autograd's bookkeeping, the compiler's, records.
+# Spans that stand around operators and are none: autograd's bookkeeping, the compiler's, that of
+# gradients in buckets, records.
 _WRAPPER = re.compile(
-    r"autograd::|torch::autograd::|torch::jit::|prim::|profiler::|record_param_comms|"
+    r"autograd::|torch::autograd::|torch::jit::|torch(?:::|\.)distributed(?:::|\.)|prim::|"
+    r"profiler::|record_param_comms|"
     r"(?:\w+::)*\w*Backward\w*$"
 )
 _BACKWARD = re.compile(r"autograd::engine::evaluate_function|(?:\w+::)*\w+Backward\d*$")

@@ -19,7 +19,7 @@ def read(source: Source, options: Options) -> Run:
         stretches.move()
     if not columns.kernels.of and not columns.calls.of:
         raise BadInput(f"{source.name} {about.nothing(columns, reader, stretches.spans)}")
-    made = convert(columns, stretches, options.keep_private)
+    made = convert(columns, stretches, options.keep_private, about.ranks(reader.about))
     warnings = [*notes.of_file(reader, columns), *made.warnings]
     device = about.device(reader.about, made.device, options, warnings)
     return Run(

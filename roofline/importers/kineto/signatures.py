@@ -8,7 +8,7 @@ from roofline import ops
 from roofline.call import Math, worded
 from roofline.called import readable
 from roofline.importers import copies
-from roofline.importers.kineto.arguments import Unreadable, call, squared
+from roofline.importers.kineto.arguments import Unreadable, among, call, squared
 from roofline.importers.kineto.columns import Columns
 from roofline.importers.kineto.compiled import compiled_kernel
 from roofline.importers.kineto.event import whole
@@ -24,8 +24,17 @@ IN_GRAPH = "not accounted for: a graph launch replays it, and its operators are 
 class Signatures:
     """The signatures that were asked for, numbered in that order."""
 
-    def __init__(self, columns: Columns, device: Device, keep_private: bool = False):
-        """With `keep_private` texts that were given to operators are kept as they are."""
+    def __init__(
+        self,
+        columns: Columns,
+        device: Device,
+        keep_private: bool = False,
+        ranks: int | None = None,
+    ):
+        """With `keep_private` texts that were given to operators are kept as they are.
+
+        `ranks` is how many processes collectives are among; None is not known.
+        """
         self.made: list[Signature] = []
         self.listed = 0  # distinct calls with a list of tensors, whose types were looked up
         self.reduced: set[int] = set()  # calls of fp32 whose kernel multiplies a shorter type
@@ -35,6 +44,7 @@ class Signatures:
         self._names = columns.names.values()
         self._device = device
         self._keep_private = keep_private
+        self._ranks = ranks
         self._index: dict[Hashable, int] = {}
         self._shown: dict[str, str] = {}  # kernel as recorded -> as shown
         self._in_lists: Mapping[tuple[int, ...], str] | None = None
@@ -97,6 +107,8 @@ class Signatures:
             return Signature(name=name, ledger=_unknown(name, f"not accounted for: {why}"))
         if not self._keep_private:
             described = replace(described, args=worded(described.op, described.args))
+        if self._ranks is not None:
+            described = among(described, self._ranks)
         if square:
             described = squared(described)
         if compiled:

@@ -323,3 +323,47 @@ def test_a_product_of_bf16_is_the_same_call_whatever_its_kernel_is_called(tmp_pa
     (item,) = read(imported(trace, tmp_path)).by("call")
 
     assert (item.calls, item.ledger.demand()[resource("tensor-bf16")]) == (2, 2 * 65536)
+
+
+def reduced(tmp_path, **about):
+    """The ledger of an all-reduce of 4 MB."""
+    trace = Trace(**about)
+    blank = ["", "", "", ""]
+    trace.op("c10d::allreduce_", 0, 20, args={
+        "Concrete Inputs": [*blank, "True", "-1"],
+        "Input type": ["TensorList", *blank[1:], "Scalar", "Scalar"],
+        "Input Dims": [[[1_000_000]], [], [], [], [], []],
+        "Input Strides": [[[1]], [], [], [], [], []],
+    })  # fmt: skip
+    trace.op("aten::relu", 30, 5, ((1_000_000,), "fp32"))
+    trace.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 40, 20, launch=5)
+    run = imported(trace, tmp_path)
+    (ledger,) = (s.ledger for s in run.signatures if s.name == "c10d::allreduce_")
+    (entry,) = ledger.entries
+    return entry
+
+
+def test_a_collective_is_among_as_many_as_the_groups_of_the_trace(tmp_path):
+    """Of 4 MB two ranks send 4 MB, four 6 MB; groups of several sizes, or none told: at most 8 MB."""
+
+    def groups(*sizes):
+        return {"distributedInfo": {"pg_config": [{"pg_size": size} for size in sizes]}}
+
+    assert reduced(tmp_path, **groups(2)).amount == 4_000_000
+    assert reduced(tmp_path, **groups(4, 4)).amount == 6_000_000
+    for about in (groups(2, 4), {"distributedInfo": {"world_size": 2}}, {"distributedInfo": 3}):
+        entry = reduced(tmp_path, **about)
+        assert (entry.low, entry.high) == (0, 8_000_000)
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    ["torch::distributed::reducer::mul_out", "torch.distributed.ddp.reducer::copy_bucket_to_grad"],
+)
+def test_what_a_reducer_says_stands_around_an_operator(tmp_path, wrapper):
+    trace = Trace()
+    trace.op(wrapper, 0, 20, ((8, 4), "fp32"))
+    trace.op("aten::mul", 1, 15, ((8, 4), "fp32"), ((8, 4), "fp32"))
+    trace.kernel("mul", 40, 3, launch=5)
+
+    assert by_name(imported(trace, tmp_path)) == {"aten::mul": (1, 3.0)}
