@@ -2,8 +2,10 @@
 
     python benchmarks/import_nsys.py [KERNELS]
 
-`rows` is the standard library's sqlite3 fetching the same columns as Python tuples and joining
-nothing.  Each reader runs in a process of its own, so that peak memory is its own too.
+`run` is the importer, from the file to the run: read, joined, the events table in memory.  `document`
+goes on to the finished placement document, with every kernel placed and diagnosed.  `rows` is the
+standard library's sqlite3 fetching the same columns as Python tuples and joining nothing.  Each
+reader runs in a process of its own, its imports counted, so that peak memory is its own too.
 """
 
 import json
@@ -73,11 +75,18 @@ def _launches(count: int) -> Iterator[tuple[int | None, ...]]:
         yield start, start + 3000, 0, PROCESS | 1234, at, NAMES, 0, None
 
 
-def roofline_reads(path: Path) -> int:
+def run_reads(path: Path) -> int:
     """The importer, to a run with its events table."""
     from roofline.importers import load
 
     return len(load([path]).events)
+
+
+def document_reads(path: Path) -> int:
+    """The importer and all that comes after it."""
+    import roofline
+
+    return len(roofline.load(path).document())
 
 
 def rows_reads(path: Path) -> int:
@@ -86,7 +95,7 @@ def rows_reads(path: Path) -> int:
     return sum(len(connection.execute(query).fetchall()) for query in ROWS)
 
 
-READERS = {"roofline": roofline_reads, "rows": rows_reads}
+READERS = {"run": run_reads, "document": document_reads, "rows": rows_reads}
 
 
 def main(count: int) -> None:

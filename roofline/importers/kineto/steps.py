@@ -1,20 +1,15 @@
 """Where one repetition of the program's work ends, as far as the trace says."""
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import NONE
-from roofline.importers.kineto.times import arrow, integers
+from roofline.importers.windows import window_of
 from roofline.runfile import Step
 from roofline.units import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_NEVER = 2**63 - 1  # later than every window
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +22,8 @@ class Cut:
     how: str  # in words
 
     def of(self, times: "pa.Array") -> "pa.Array":
-        """The window that each of `times` falls into; NONE outside all of them and for null."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        order = pc.sort_indices(times)  # nulls at the end
-        inside = integers(pc.fill_null(times.take(order), _NEVER))
-        found = array("i", [NONE]) * len(times)
-        for window, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
-            first, last = bisect_left(inside, start), bisect_left(inside, end)
-            found[first:last] = array("i", [window]) * (last - first)
-        return arrow(found).take(pc.sort_indices(order)).cast(pa.int32())
+        """The window that each of `times` falls into; -1 outside all of them and for null."""
+        return window_of(times, self.starts, self.ends)
 
 
 Window = tuple[int, int, str]  # start, end [ns], name

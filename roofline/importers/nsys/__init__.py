@@ -10,7 +10,8 @@ Units    nanoseconds and bytes.
 Spec     Nsight Systems User Guide, "SQLite Schema Reference".
 
 schema     which tables and columns this file has
-database   queries into Arrow tables
+database   a database opened, its queries answered a batch at a time
+gathered   batches -> columns, what repeats as numbers
 read       the tables, under fixed names
 ranges     NVTX ranges -> what holds on a thread from when on
 joins      activity, launch, range
@@ -42,18 +43,17 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     from roofline.importers.nsys.convert import convert
     from roofline.importers.nsys.database import on_disk
     from roofline.importers.nsys.joins import join
-    from roofline.importers.nsys.ranges import divided, timeline
+    from roofline.importers.nsys.ranges import timeline
     from roofline.importers.nsys.read import read
 
     source = one(sources, "Nsight Systems database")
     with on_disk(source) as path:
         database = read(path, source.name)
-    if not database.activities.num_rows:
+    if not database.rows["activities"].num_rows:
         raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
     line = timeline(database.ranges)
-    steps = divided(line.steps)
     joined = join(database, line)
-    made = convert(joined, line.paths, steps, database.strings)
+    made = convert(joined, database, line)
     warnings = [*database.lacks, *joined.warnings]
     if made.undated:
         warnings.append(
@@ -61,8 +61,8 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         )
     device = _device(database.gpus, joined.device, options, warnings)
     how = (
-        f"{number_of(len(steps), 'step')} by NVTX ranges"
-        if steps
+        f"{number_of(len(made.steps), 'step')} by NVTX ranges"
+        if made.marked
         else "one step: no range marks any"
     )
     return Run(

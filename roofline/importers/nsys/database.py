@@ -1,4 +1,4 @@
-"""A Nsight Systems database: opened read-only, queried into Arrow tables.
+"""A Nsight Systems database: opened read-only, its queries answered a batch at a time.
 
 With the ADBC driver (``pip install adbc-driver-sqlite``) a million rows take half a second, without
 it the standard library's sqlite3 reads the same in a few.
@@ -7,7 +7,7 @@ it the standard library's sqlite3 reads the same in a few.
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,28 +15,52 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from roofline.errors import BadInput
-from roofline.importers.format import DAMAGE, Source
+from roofline.importers.format import Source
+from roofline.importers.nsys.gathered import Gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS = 65_536  # fetched at a time
+BESIDE = ("-wal", "-journal")  # files beside a database, by the ends of their names
+ROWS = 32_768  # fetched at a time: their columns fit a cache
 
 
 @contextmanager
 def on_disk(source: Source) -> Iterator[Path]:
-    """The database as a plain file: a gzipped one is unpacked into a temporary one."""
-    if not source.gzipped:
+    """The database as a plain file that nobody else changes.
+
+    A gzipped one is unpacked into a temporary one.  One with rows beside it (a write-ahead log, or
+    the journal of a write that was interrupted) is copied with them, which go into the copy.
+    """
+    beside = [Path(f"{source.path}{end}") for end in BESIDE]
+    beside = [path for path in beside if path.is_file() and path.stat().st_size]
+    if not source.gzipped and not beside:
         yield source.path
         return
-    with tempfile.NamedTemporaryFile(suffix=".sqlite") as plain:
+    with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
+        plain = Path(folder) / "database"
         try:
-            with source.open() as packed:
-                shutil.copyfileobj(packed, plain)
-        except DAMAGE as error:
+            with source.open() as packed, plain.open("wb") as into:
+                shutil.copyfileobj(packed, into)
+            for path in beside if not source.gzipped else ():
+                shutil.copyfile(path, f"{plain}{path.name.removeprefix(source.path.name)}")
+        except EOFError as error:
             raise BadInput(f"{source.name} is a damaged gzip file: {error}") from None
-        plain.flush()
-        yield Path(plain.name)
+        except OSError as error:
+            raise BadInput(f"cannot copy {source.name}: {error.strerror or error}") from None
+        _put_in_order(plain, source.name)
+        yield plain
+
+
+def _put_in_order(path: Path, name: str) -> None:
+    """Put what stands beside a database into it."""
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+    except sqlite3.Error as error:
+        raise BadInput(f"{name} is a damaged database: {' '.join(str(error).split())}") from None
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -52,35 +76,41 @@ def opened(path: Path, name: str) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def fetch(path: Path, query: str, name: str) -> "pa.Table":
-    """The rows of a query as columns."""
-    if find_spec("adbc_driver_sqlite") is None:
-        return _by_rows(path, query, name)
-    import adbc_driver_sqlite.dbapi as adbc
+def gather(path: Path, query: str, name: str, new: Callable[[], Gathered]) -> Gathered:
+    """The rows of a query, taken in by what `new` makes."""
+    if find_spec("adbc_driver_sqlite") is not None:
+        import adbc_driver_sqlite.dbapi as adbc
 
-    try:
-        with adbc.connect(_uri(path)) as connection, connection.cursor() as cursor:
-            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(ROWS)})
-            cursor.execute(query)
-            return cursor.fetch_arrow_table()
-    except adbc.Error:
-        # It guesses a column's type from its first rows and gives up where a later one differs.
-        return _by_rows(path, query, name)
+        try:
+            with adbc.connect(_uri(path)) as connection, connection.cursor() as cursor:
+                return _taken_in(new(), _by_columns(cursor, query))
+        except adbc.Error:
+            # It guesses a column's type from its first rows and gives up where a later one differs.
+            pass
+    with opened(path, name) as connection:
+        return _taken_in(new(), _by_rows(connection, query))
 
 
-def _by_rows(path: Path, query: str, name: str) -> "pa.Table":
+def _taken_in(into: Gathered, batches: "Iterable[pa.RecordBatch]") -> Gathered:
+    for batch in batches:
+        into.add(batch)
+    return into
+
+
+def _by_columns(cursor: Any, query: str) -> "Iterator[pa.RecordBatch]":
+    cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(ROWS)})
+    cursor.execute(query)
+    with cursor.fetch_record_batch() as batches:
+        yield from batches
+
+
+def _by_rows(connection: sqlite3.Connection, query: str) -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
-    with opened(path, name) as connection:
-        cursor = connection.execute(query)
-        names = [column[0] for column in cursor.description]
-        parts: list[list[Any]] = [[] for _ in names]
-        while rows := cursor.fetchmany(ROWS):
-            for part, values in zip(parts, zip(*rows, strict=True), strict=True):
-                part.append(_array(values))
-    return pa.table(
-        {n: pa.chunked_array(p) if p else pa.nulls(0) for n, p in zip(names, parts, strict=True)}
-    )
+    cursor = connection.execute(query)
+    names = [column[0] for column in cursor.description]
+    while rows := cursor.fetchmany(ROWS):
+        yield pa.record_batch(dict(zip(names, map(_array, zip(*rows, strict=True)), strict=True)))
 
 
 def _array(values: tuple[Any, ...]) -> "pa.Array":

@@ -1,4 +1,4 @@
-"""The joins of a database: activity, launch and range, in DuckDB."""
+"""The joins of a database: activity, launch and range."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,205 +6,239 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.importers.nsys.ranges import Timeline
 from roofline.importers.nsys.read import Database
+from roofline.importers.rows import same
 from roofline.runfile import Gap
 from roofline.units import number_of
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
-# What makes two activities the same signature, and what makes their launch configurations the same.
-KEY = ("what", "name", "bytes")
-CONFIGURATION = ("grid", "block", "registers", "shared")
-# A launch and what it started share a correlation id within a process.
-_CALLS = """
-CREATE TEMP VIEW launching AS
-SELECT row_number() OVER () - 1 AS row, * FROM calls
+BATCH = 65_536  # rows of what is joined, at most
+_SPARSE = 4  # ids of launches may have so many gaps between them, of each one, to be looked up
+# The last moment of a thread at which another range began or ended, and what holds since.
+_RANGES = """
+SELECT l.row, t.path FROM launching l
+ASOF JOIN timeline t ON l.thread = t.thread AND l.start >= t.time
 """
-# Two records of one launch (of the runtime and of the driver) are rare: the first stands.
-_FIRST = """
-SELECT min(row) AS row, min_by(start, row) AS start, min_by(thread, row) AS thread,
-       process, correlation FROM launching GROUP BY process, correlation
-"""
-_ALL = """
-SELECT h.start, h.stop, h.stream, COALESCE(h.process, l.process) AS process,
-       h.key, h.configuration,
-       l.row AS launch, l.start AS launched, {path} AS path
-FROM here h
-LEFT JOIN ({launches}) l ON h.correlation = l.correlation AND {process}
-{ranges}
-"""
-_RANGES = "ASOF LEFT JOIN timeline t ON l.thread = t.thread AND l.start >= t.time"
-
-
-Distinct = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """Everything that ran on one device, joined."""
+    """Everything that ran on one device, joined; in order of time, given up as it is taken."""
 
     device: int | None
-    activities: "pa.Table"  # in order of time: start, stop, stream, process, numbers of the rest
-    launches: "pa.Table"  # in order of time
-    keys: Sequence[Distinct]  # of KEY
-    configurations: Sequence[Distinct]  # of CONFIGURATION
+    span: tuple[int, int]  # first start and last end of anything
+    # As in `Database`, and: launch, the row of its launch, null is not known; begun, when that was;
+    # path, what it stands in, a number of `Timeline.paths`.
+    activities: list["pa.RecordBatch"]
+    launches: list["pa.RecordBatch"]  # calls as in `Database`, those that started an activity
+    # Numbers that activities have, and that launches have, as they first appear.
+    keys: Sequence[int]
+    processes: Sequence[int]
+    names: Sequence[int]
     gaps: tuple[Gap, ...]
     warnings: tuple[str, ...]
 
 
 def join(database: Database, line: Timeline) -> Joined:
     """Join the activities of the busiest device."""
-    import duckdb
+    import pyarrow as pa
 
-    with duckdb.connect() as connection:
-        connection.register("activities", database.activities)
-        connection.register("calls", database.calls)
-        connection.register("timeline", _columns(line))
-        device, gaps = _busiest(connection)
-        here, keys, configurations = _here(database.activities, device, bool(gaps))
-        connection.register("here", here)
-        connection.execute(_CALLS)
-        process, warnings = _process(connection)
-        activities = _joined(connection, process, bool(line.time))
-        started, launches = _launches(activities["launch"], database.calls)
-        at = activities.column_names.index("launch")
-        return Joined(
-            device=device,
-            activities=activities.set_column(at, "launch", started),
-            launches=launches,
-            keys=keys,
-            configurations=configurations,
-            gaps=gaps,
-            warnings=warnings,
-        )
-
-
-def _joined(connection: "duckdb.DuckDBPyConnection", process: str, ranged: bool) -> "pa.Table":
-    """Every activity once, with its launch where one is recorded."""
-    parts = {
+    device, ran, gaps = _busiest(database)
+    ran, calls = _in_order(ran), _in_order(database.rows.pop("calls"))
+    launch, warnings = _launch(ran, calls)
+    launch, launches = _used(launch, calls)
+    begun = _of_launch(launches["start"], launch, ran["start"]) if line.steps else ran["start"]
+    threads = [thread for (thread,) in database.called["thread"]]
+    path = _path(launches, threads, line) if line.time else None
+    process = _of_launch(launches["process"], launch, ran["process"])
+    activities = {
+        **{name: ran[name] for name in ("start", "duration", "key", "configuration", "stream")},
         "process": process,
-        "path": "COALESCE(t.path, 0)" if ranged else "0",
-        "ranges": _RANGES if ranged else "",
+        "path": same(0, pa.int32(), ran.num_rows) if path is None else _of_launch(path, launch, 0),
+        "launch": launch,
+        "begun": begun,
     }
-    found = connection.sql(_ALL.format(launches="FROM launching", **parts)).to_arrow_table()
-    (activities,) = connection.execute("SELECT count(*) FROM here").fetchall()[0]
-    if found.num_rows != activities:
-        found = connection.sql(_ALL.format(launches=_FIRST, **parts)).to_arrow_table()
-    return _in_order(found)
+    kept = launches.select(["start", "duration", "process", "name"])
+    return Joined(
+        device=device,
+        span=_span(ran, launches),
+        activities=pa.table(activities).to_batches(max_chunksize=BATCH),
+        launches=kept.to_batches(max_chunksize=BATCH),
+        keys=_here(ran["key"]),
+        processes=_here(process),
+        names=_here(launches["name"]),
+        gaps=gaps,
+        warnings=warnings,
+    )
 
 
-def _in_order(activities: "pa.Table") -> "pa.Table":
-    """By time, as they mostly are already."""
-    order = _order(activities["start"])
-    return activities if order is None else activities.take(order)
-
-
-def _order(start: "pa.ChunkedArray") -> "pa.Array | None":
-    """The rows in order of time; None where they are."""
+def _of_launch(
+    column: "pa.ChunkedArray", launch: "pa.ChunkedArray", otherwise: Any
+) -> "pa.ChunkedArray":
+    """For each activity what holds of its launch; `otherwise` where that says nothing."""
     import pyarrow.compute as pc
 
-    later = pc.greater_equal(pc.pairwise_diff(start.combine_chunks()), 0)  # null of the first
-    if later.null_count <= 1 and pc.all(later).as_py() in (True, None):
-        return None
-    return pc.sort_indices(start).cast("int64")
+    return pc.coalesce(column.combine_chunks().take(launch), otherwise)
 
 
-def _launches(rows: "pa.ChunkedArray", calls: "pa.Table") -> tuple["pa.ChunkedArray", "pa.Table"]:
-    """For each activity the number of its launch, and the launches, in order of time."""
-    import pyarrow as pa
+def _here(numbers: "pa.ChunkedArray") -> list[int]:
     import pyarrow.compute as pc
 
-    order = _order(calls["start"])
-    if order is not None:
-        rows, calls = pc.inverse_permutation(order).take(rows), calls.take(order)
-    known = rows.combine_chunks().drop_null()
-    used = pc.is_valid(pc.inverse_permutation(known, max_index=calls.num_rows - 1))
-    if pc.all(used).as_py():
-        return rows, calls
-    number = pc.subtract(pc.cumulative_sum(used.cast(pa.int64())), 1)
-    return number.take(rows), calls.filter(used)
+    return pc.unique(numbers).drop_null().to_pylist()  # type: ignore[no-any-return]
 
 
-def _columns(line: Timeline) -> "pa.Table":
-    import pyarrow as pa
+def _span(*tables: "pa.Table") -> tuple[int, int]:
+    import pyarrow.compute as pc
 
-    whole = pa.int64()
-    return pa.table({
-        "thread": pa.array(line.thread, whole), "time": pa.array(line.time, whole),
-        "path": pa.array(line.path, pa.int32()),
-    })  # fmt: skip
+    starts = [s for t in tables if (s := pc.min(t["start"]).as_py()) is not None]
+    ends = (pc.max(pc.add(t["start"], t["duration"])).as_py() for t in tables)
+    first = min(starts, default=0)
+    return first, max((end for end in ends if end is not None), default=first)
 
 
-def _busiest(connection: "duckdb.DuckDBPyConnection") -> tuple[int | None, tuple[Gap, ...]]:
+def _busiest(database: Database) -> tuple[int | None, "pa.Table", tuple[Gap, ...]]:
     """The device that most of the time was spent on; what ran on others is a gap."""
-    rows = connection.execute(
-        "SELECT device, count(*), sum(greatest(stop - start, 0)) AS ns FROM activities "
-        "GROUP BY device ORDER BY ns DESC NULLS LAST, device"
-    ).fetchall()
+    import pyarrow.compute as pc
+
+    rows, devices = (
+        database.rows.pop("activities"),
+        [device for (device,) in database.values["device"]],
+    )
+    if len(devices) == 1:
+        return devices[0], rows, ()
+    sums = rows.group_by("device").aggregate([("duration", "sum"), ("device", "count")]).to_pylist()
+    spent = {each["device"]: (each["duration_sum"] or 0, each["device_count"]) for each in sums}
+    first, *others = sorted(
+        spent,
+        key=lambda at: (-spent[at][0], devices[at] is None, devices[at] or 0),
+    )
     gaps = tuple(
         Gap(
-            name=f"device {device}",
+            name=f"device {devices[at]}",
             what="a run is of one device: what ran on this one is not in it",
-            seconds=int(ns or 0) / 1e9,
-            count=count,
+            seconds=spent[at][0] / 1e9,
+            count=spent[at][1],
         )
-        for device, count, ns in rows[1:]
+        for at in others
     )
-    return (rows[0][0] if rows else None), gaps
+    return devices[first], rows.filter(pc.equal(rows["device"], first)), gaps
 
 
-def _process(connection: "duckdb.DuckDBPyConnection") -> tuple[str, tuple[str, ...]]:
-    """When an activity and a launch are of one process, as a condition, and what is not known."""
-    (unsaid,) = connection.execute("SELECT count(*) FROM here WHERE process IS NULL").fetchall()[0]
-    if not unsaid:
-        return "h.process = l.process", ()
-    (processes,) = connection.execute("SELECT count(DISTINCT process) FROM calls").fetchall()[0]
-    if processes <= 1:
-        return "TRUE", ()
-    return "h.process = l.process", (
-        f"of {number_of(unsaid, 'activity')} nothing says which of {processes} processes started "
-        "it: their launches and ranges are not known",
-    )
-
-
-def _here(
-    activities: "pa.Table", device: int | None, several: bool
-) -> tuple["pa.Table", list[Distinct], list[Distinct]]:
-    """The activities of one device with the numbers of their keys and configurations."""
+def _in_order(rows: "pa.Table") -> "pa.Table":
+    """By time; what has none stands last."""
     import pyarrow.compute as pc
 
-    if several:
-        own = activities["device"]
-        activities = activities.filter(own.is_null() if device is None else pc.equal(own, device))
-    key, keys = _numbered(activities, KEY)
-    configuration, configurations = _numbered(activities, CONFIGURATION)
-    names = ("start", "stop", "stream", "process", "correlation")
-    here = activities.select(names).append_column("key", key)
-    return here.append_column("configuration", configuration), keys, configurations
+    if _ordered(rows["start"]):
+        return rows
+    return rows.take(pc.sort_indices(rows, [("start", "ascending")]))
 
 
-def _numbered(rows: "pa.Table", columns: Sequence[str]) -> tuple["pa.Array", list[Distinct]]:
-    """For each row the number of its combination of values, and the combinations by number."""
+def _ordered(column: "pa.ChunkedArray") -> bool:
+    """Whether no value is less than the one before it, and none null."""
+    import pyarrow.compute as pc
+
+    before = None
+    for part in (chunk for chunk in column.chunks if len(chunk)):
+        first = part[0].as_py()
+        if part.null_count or (before is not None and first < before):
+            return False
+        if pc.all(pc.less_equal(part[:-1], part[1:])).as_py() is False:
+            return False
+        before = part[-1].as_py()
+    return True
+
+
+def _launch(activities: "pa.Table", calls: "pa.Table") -> tuple["pa.ChunkedArray", tuple[str, ...]]:
+    """For each activity the first call with its correlation id within its process."""
+    import pyarrow.compute as pc
+
+    unsaid = activities["process"].null_count
+    processes = len(pc.unique(calls["process"]).drop_null())
+    wanted, known = activities["correlation"], calls["correlation"]
+    if processes > 1 or not unsaid:
+        wanted, known = _apart(activities, calls)
+    if processes < 2 or not unsaid:
+        return _first(known, wanted), ()
+    return _first(known, wanted), (
+        f"of {number_of(unsaid, 'activity')} nothing says which of {processes} processes "
+        "started it: their launches and ranges are not known",
+    )
+
+
+def _apart(*tables: "pa.Table") -> list["pa.ChunkedArray"]:
+    """Numbers that are equal where correlation id and process are; null where either is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found: list[Distinct] = [()]
-    number = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
-    for name in columns:
-        least = pc.min_max(rows[name])
-        if rows[name].null_count in (0, rows.num_rows) and pc.equal(*least.values()).as_py() in (
-            True,
-            None,
-        ):
-            found = [(*each, least["min"].as_py()) for each in found]  # the same in all rows
-            continue
-        # One column after the other, so that no number is larger than rows times values.
-        each = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        values = each.dictionary.to_pylist()
-        both = pc.add(pc.multiply(number, max(len(values), 1)), each.indices.cast(pa.int64()))
-        together = both.dictionary_encode()
-        pairs = (divmod(code, max(len(values), 1)) for code in together.dictionary.to_pylist())
-        found = [(*found[before], values[at]) for before, at in pairs]
-        number = together.indices.cast(pa.int64())
-    return number.cast(pa.int32()), found
+    ids = [table["correlation"] for table in tables]
+    of = [table["process"] for table in tables]
+    processes = {process for each in of for process in pc.unique(each).to_pylist()}
+    if len(processes) <= 1:
+        return ids
+    both = pa.concat_arrays([chunk.cast(pa.int64()) for each in ids for chunk in each.chunks])
+    codes = both.dictionary_encode().indices.cast(pa.int64())  # small, whatever the ids are
+    number = pc.multiply(codes, len(processes))
+    first = number.slice(0, len(ids[0])), number.slice(len(ids[0]))
+    return [pc.add(number, each) for number, each in zip(first, of, strict=True)]
+
+
+def _first(known: "pa.ChunkedArray", wanted: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """For each of `wanted` the first place in `known` that holds the same [int32]; else null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    least, most = (each.as_py() for each in pc.min_max(known).values())
+    if least is not None and most - least < _SPARSE * len(known):
+        at = [pc.subtract(chunk, least).cast(pa.int32()) for chunk in known.chunks]
+        place = pc.inverse_permutation(pa.concat_arrays(at), max_index=most - least)
+        if len(place) - place.null_count == len(known) - known.null_count:  # none twice
+            return pa.chunked_array(
+                [_looked_up(place, c, least) for c in wanted.chunks], pa.int32()
+            )
+    known, wanted = known.cast(pa.int64()), wanted.cast(pa.int64())
+    return pc.index_in(wanted, value_set=known.combine_chunks(), skip_nulls=True)
+
+
+def _looked_up(place: "pa.Array", ids: "pa.Array", least: int) -> "pa.Array":
+    """What stands in `place` for each id, the first being that of `least`; null beyond its ends."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    at = pc.subtract(ids.cast(pa.int64()), least)
+    inside = pc.and_(pc.greater_equal(at, 0), pc.less(at, len(place)))
+    return place.take(pc.if_else(inside, at, pa.scalar(None, pa.int64())))
+
+
+def _used(launch: "pa.ChunkedArray", calls: "pa.Table") -> tuple["pa.ChunkedArray", "pa.Table"]:
+    """For each activity the row of its launch among the launches, and those of the calls."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = launch.combine_chunks().drop_null()
+    used = pc.is_valid(pc.inverse_permutation(rows, max_index=calls.num_rows - 1))
+    if pc.all(used).as_py() in (True, None):
+        return launch, calls
+    number = pc.subtract(pc.cumulative_sum(used.cast(pa.int32())), pa.scalar(1, pa.int32()))
+    return number.take(launch), calls.filter(used)
+
+
+def _path(launches: "pa.Table", threads: Sequence[int | None], line: Timeline) -> "pa.ChunkedArray":
+    """What each launch stands in."""
+    import duckdb
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    number = {thread: at for at, thread in enumerate(threads)}
+    with duckdb.connect() as connection:
+        connection.register("launching", pa.table({
+            "row": pa.array(range(launches.num_rows), pa.int32()),
+            "thread": launches["thread"], "start": launches["start"],
+        }))  # fmt: skip
+        connection.register("timeline", pa.table({
+            "thread": pa.array([number.get(thread) for thread in line.thread], pa.int32()),
+            "time": pa.array(line.time, pa.int64()), "path": pa.array(line.path, pa.int32()),
+        }))  # fmt: skip
+        found = connection.sql(_RANGES).to_arrow_table()
+    at = pc.inverse_permutation(found["row"].combine_chunks(), max_index=launches.num_rows - 1)
+    return pc.fill_null(found["path"].take(at), 0)

@@ -1,37 +1,46 @@
 """From the tables of a database to Arrow columns with fixed names."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofline.errors import BadInput
-from roofline.importers.nsys.database import fetch, opened
+from roofline.importers.nsys.database import gather, opened
+from roofline.importers.nsys.gathered import Gathered, Value, together
 from roofline.importers.nsys.ranges import PUSH_POP, Range
 from roofline.importers.nsys.schema import Table, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ACTIVITY = (
-    "start", "stop", "device", "stream", "correlation", "process", "name", "grid", "block",
-    "registers", "shared", "bytes", "what",
-)  # fmt: skip
-CALL = ("start", "stop", "thread", "correlation", "process", "name")
-WHAT = ("kernel", "memcpy", "memset")  # the column `what` is a position here
+WHAT = ("kernel", "memcpy", "memset")
 _CALLS = ("runtime", "driver")
+# Columns of activities and of calls that become numbers, alone or together.
+KEY, CONFIGURATION = ("name", "bytes"), ("grid", "block", "registers", "shared")
+_OF_ACTIVITY = {
+    "key": KEY, "configuration": CONFIGURATION,
+    "device": ("device",), "stream": ("stream",), "process": ("process",),
+}  # fmt: skip
+_OF_CALL = {"name": ("name",), "thread": ("thread",)}
 _SIDE_BY_SIDE = 1 << 20  # rows from which on two halves of a table are read at once
 _PLAIN_ID = 1 << 24  # globalTid is vm << 48 | process << 24 | thread, globalPid has no thread
+
+Values = Mapping[str, Sequence[Value]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
     """What was read of one export."""
 
-    activities: "pa.Table"  # columns ACTIVITY: kernels, copies and memsets
-    calls: "pa.Table"  # columns CALL: of the runtime and the driver
+    # "activities" (kernels, copies and memsets): start, duration, correlation, and the numbers of
+    # _OF_ACTIVITY; "calls": these, process, and the numbers of _OF_CALL.  Given up when joined.
+    rows: dict[str, "pa.Table"]
+    values: Values  # what the numbers of activities stand for; before those of KEY, one of WHAT
+    called: Values  # what the numbers of calls stand for
+    processes: Sequence[int]  # what the numbers of processes stand for, of both
     ranges: list[Range]
     strings: Mapping[int, str]  # what names stand for
     gpus: Mapping[int, str]  # number -> name
@@ -58,50 +67,53 @@ def read(path: Path, name: str) -> Database:
             if what in tables
             for part in _parts(connection, tables[what], what)
         ]
-    # Each query has a connection of its own, and the driver works outside the interpreter's lock.
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        found = list(pool.map(lambda query: (query[0], fetch(path, query[1], name)), queries))
-    words = _Words(strings)
+
+    def gathered(query: tuple[str, str]) -> Gathered:
+        groups = _OF_CALL if query[0] in _CALLS else _OF_ACTIVITY
+        return gather(path, query[1], name, lambda: Gathered(groups))
+
     try:
-        ran = [
-            _typed(words.numbered(t), ACTIVITY, {"what": WHAT.index(what)})
-            for what, t in found
-            if what in WHAT
-        ]
-        called = [_typed(words.numbered(_of(t)), CALL, {}) for what, t in found if what in _CALLS]
+        # Each query has a connection of its own, and works outside the interpreter's lock.
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            parts = list(pool.map(gathered, queries))
     except ValueError as error:  # of Arrow: text where a number belongs
-        raise BadInput(f"{name} is damaged: {error}") from None
+        raise BadInput(f"{name} is damaged: {' '.join(str(error).split())}") from None
+    found = [(what, part) for (what, _), part in zip(queries, parts, strict=True)]
+    activities, values = together([((w,), p) for w, p in found if w in WHAT], _OF_ACTIVITY, "key")
+    calls, names = together([((), p) for w, p in found if w in _CALLS], _OF_CALL, "")
+    processes: dict[int, int] = {}
     return Database(
-        activities=_together(ran, ACTIVITY),
-        calls=_together(called, CALL),
+        rows={
+            "activities": _of_process(activities, "process", values["process"], processes),
+            "calls": _of_process(calls, "thread", names["thread"], processes),
+        },
+        values=values,
+        called=names,
+        processes=list(processes),
         ranges=ranges,
-        strings=words.known,
+        strings=strings,
         gpus=gpus,
         export=export,
         lacks=tuple(_lacks(tables)),
     )
 
 
-class _Words:
-    """Names as numbers: ids into the file's strings, or new ones where a table spells them."""
+def _of_process(
+    rows: "pa.Table", column: str, values: Sequence[Value], processes: dict[int, int]
+) -> "pa.Table":
+    """The rows with the numbers of their processes, which `column` tells; null for none."""
+    import pyarrow as pa
 
-    def __init__(self, strings: Mapping[int, str]) -> None:
-        self.known = dict(strings)
+    own = (None if each is None else _process(each) for (each,) in values)
+    of = [None if each is None else processes.setdefault(each, len(processes)) for each in own]
+    numbers = pa.array(of, pa.int32()).take(rows[column])
+    if column == "process":
+        return rows.set_column(rows.column_names.index(column), column, numbers)
+    return rows.append_column("process", numbers)
 
-    def numbered(self, table: "pa.Table") -> "pa.Table":
-        """The same table, its names as numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
-        at = table.column_names.index("name")
-        names = table["name"]
-        if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
-            return table
-        spelled = pc.unique(names)
-        first = max(self.known, default=0) + 1
-        self.known |= {first + n: text for n, text in enumerate(spelled.to_pylist()) if text}
-        numbers = pc.add(pc.index_in(names, value_set=spelled).cast(pa.int64()), first)
-        return table.set_column(at, "name", numbers)
+def _process(id: int) -> int:
+    return id if id < _PLAIN_ID else id >> 24 & _PLAIN_ID - 1
 
 
 def _lacks(tables: Mapping[str, Table]) -> list[str]:
@@ -134,20 +146,14 @@ def _parts(connection: sqlite3.Connection, table: Table, what: str) -> list[str]
 
 
 def _activity(table: Table, what: str) -> str:
-    columns = {
-        "start": "start", "stop": "end", "device": "device", "stream": "stream",
-        "correlation": "correlation", "process": "process",
-    }  # fmt: skip
-    query = {name: table.sql(column) for name, column in columns.items()}
     if what == "kernel":
-        query["name"] = table.sql("name")
-        query |= {name: _product(table, name) for name in ("grid", "block")}
-        query["registers"] = table.sql("registers")
-        query["shared"] = f"{table.sql('static_shared')} + {table.sql('dynamic_shared')}"
+        more = {"name": table.sql("name"), "registers": table.sql("registers")}
+        more |= {name: _product(table, name) for name in ("grid", "block")}
+        more["shared"] = f"{table.sql('static_shared')} + {table.sql('dynamic_shared')}"
     else:
-        query["name"] = table.sql("copy_kind") if what == "memcpy" else "NULL"
-        query["bytes"] = table.sql("bytes")
-    return table.select(**query)
+        more = {"bytes": table.sql("bytes")}
+        more |= {"name": table.sql("copy_kind")} if what == "memcpy" else {}
+    return table.select(**_columns(table, "device", "stream", "process"), **more)
 
 
 def _product(table: Table, stem: str) -> str:
@@ -155,11 +161,14 @@ def _product(table: Table, stem: str) -> str:
 
 
 def _call(table: Table) -> str:
-    columns = {
-        "start": "start", "stop": "end", "thread": "thread", "correlation": "correlation",
-        "name": "name",
-    }  # fmt: skip
-    return table.select(**{name: table.sql(column) for name, column in columns.items()})
+    return table.select(**_columns(table, "thread"), name=table.sql("name"))
+
+
+def _columns(table: Table, *others: str) -> dict[str, str]:
+    """Those that the table has: one of nulls would be read row by row as well."""
+    columns = {"start": "start", "stop": "end", "correlation": "correlation"}
+    columns |= {name: name for name in others}
+    return {name: table.sql(column) for name, column in columns.items() if table.has(column)}
 
 
 def _pairs(
@@ -195,37 +204,3 @@ def _ranges(
         if times and words and kind in (PUSH_POP, None) and stop >= start:
             found.append((thread, start, stop, words))
     return found
-
-
-def _of(calls: "pa.Table") -> "pa.Table":
-    """Calls with their processes, which the ids of their threads tell."""
-    return calls.append_column("process", calls["thread"])
-
-
-def _typed(table: "pa.Table", columns: tuple[str, ...], constant: Mapping[str, int]) -> "pa.Table":
-    """Whole numbers under fixed names, null where the file has none; processes as their own ids."""
-    import pyarrow as pa
-
-    made = {}
-    for column in columns:
-        if column in constant:
-            values = pa.repeat(pa.scalar(constant[column], pa.int64()), table.num_rows)
-        elif column in table.column_names:
-            values = table[column].cast(pa.int64(), safe=False)
-        else:
-            values = pa.nulls(table.num_rows, pa.int64())
-        made[column] = _process(values) if column == "process" else values
-    return pa.table(made)
-
-
-def _process(ids: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    import pyarrow.compute as pc
-
-    inner = pc.bit_wise_and(pc.shift_right(ids, 24), _PLAIN_ID - 1)
-    return pc.if_else(pc.less(ids, _PLAIN_ID), ids, inner)
-
-
-def _together(tables: list["pa.Table"], columns: tuple[str, ...]) -> "pa.Table":
-    import pyarrow as pa
-
-    return pa.concat_tables(tables) if tables else _typed(pa.table({}), columns, {})

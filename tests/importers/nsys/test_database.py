@@ -1,6 +1,7 @@
 """Nsight Systems databases, hand-written: joins, ranges, steps, missing and renamed tables."""
 
 import gzip
+import sqlite3
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ from roofline.errors import BadInput
 from roofline.importers import Options, load
 from roofline.importers.nsys import database
 from roofline.importers.nsys import read as tables
-from roofline.importers.nsys.configured import counters
+from roofline.importers.nsys.configured import Configured
 from roofline.program import read
 from tests.importers.nsys.databases import TABLES, kernel, kernels, launch, pushed, run, write
 
@@ -66,8 +67,11 @@ def test_configurations_are_of_their_own_kernels_beside_copies():
     known = [(20, 128, 32, 0), (None,) * 4, (7, 128, 32, 0), (20, None, None, None)]
     first, other = [grid, block, *rest], [("grid", 7.0), block, *rest]
 
-    assert counters(known[:3], pa.array([0, 1, 2, 0])).to_pylist() == [first, [], other, first]
-    assert counters(known, pa.array([3, 2, 1])).to_pylist() == [[grid], other, []]
+    def counters(configurations, numbers):
+        return Configured(configurations, rows=4).of(pa.array(numbers)).to_pylist()
+
+    assert counters(known[:3], [0, 1, 2, 0]) == [first, [], other, first]
+    assert counters(known, [3, 2, 1]) == [[grid], other, []]
 
 
 def test_what_can_be_said(driver, tmp_path):
@@ -329,6 +333,40 @@ def test_a_damaged_database(driver, tmp_path):
 
     with pytest.raises(BadInput, match="half is a damaged database"):
         load([tmp_path / "half"])
+
+
+def test_rows_that_are_still_in_the_log(driver, tmp_path):
+    """Of a database that is open for writing: they count, and its files stay as they are."""
+    path = write(tmp_path / "x", kernels=[kernel(1, 2, 1)])
+    writer = sqlite3.connect(path)
+    writer.execute("PRAGMA journal_mode=WAL")
+    writer.execute("PRAGMA wal_autocheckpoint=0")
+    writer.execute(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, 'end', deviceId) VALUES (10, 20, 0)"
+    )
+    writer.commit()
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    imported = load([path])
+    after = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    writer.close()
+
+    assert [row["duration_ns"] for row in kernels(imported)] == [1, 10]
+    assert "x-wal" in before
+    assert before == after
+
+
+def test_a_write_that_was_interrupted(driver, tmp_path):
+    """Its journal has the pages as they were: what was written of it does not count."""
+    path = write(tmp_path / "x", kernels=[kernel(10 * at, 10 * at + 5, at) for at in range(500)])
+    writer = sqlite3.connect(path)
+    writer.execute("PRAGMA cache_size=1")  # pages go to the file before the end of the write
+    writer.execute('UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET "end" = start + 1')
+    (tmp_path / "stopped").write_bytes(path.read_bytes())
+    (tmp_path / "stopped-journal").write_bytes((tmp_path / "x-journal").read_bytes())
+    writer.rollback()
+    writer.close()
+
+    assert {row["duration_ns"] for row in kernels(load([tmp_path / "stopped"]))} == {5}
 
 
 def test_text_where_numbers_belong(driver, tmp_path):
