@@ -5,6 +5,7 @@ about them.  CUPTI times the kernels; each belongs to the operator or region dur
 launched it.  The profiler starts with the first call that has to do with a CUDA device.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,7 +57,9 @@ class Kernels:
             activities=[ProfilerActivity.CUDA], experimental_config=with_launches()
         )
         try:
-            self._profile.start()
+            with warnings.catch_warnings():  # there is one cycle, and its events are all of them
+                warnings.filterwarnings("ignore", ".*Profiler clears events")
+                self._profile.start()
         except RuntimeError as error:
             self._failure, self._profile = str(error).splitlines()[0], None
         if self.sampler is not None:

@@ -1,14 +1,16 @@
 """Device kernels as the profiler reports them: joined to operators by when they were launched."""
 
+import warnings
 from dataclasses import dataclass
 
 import pytest
 import torch
 from torch.autograd import DeviceType
 
+from roofline.capture import kernels as module
 from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, OP, OTHER, Columns
-from roofline.capture.kernels import Kernel, kind, parents, read, with_launches
+from roofline.capture.kernels import Kernel, Kernels, kind, parents, read, with_launches
 
 
 @dataclass
@@ -160,3 +162,17 @@ def test_many_moments_are_joined_as_one_is():
     assert clock.hosts(np.array(moments)).tolist() == [clock.host(m) for m in moments]
     # (3001 - 2100) * 1010 / 2100 = 433.3
     assert clock.host(3_001) == 443
+
+
+def test_what_the_profiler_says_of_its_cycles_is_not_said_to_the_user(monkeypatch, recwarn):
+    """Anything else that it has to say is."""
+
+    class Profile:
+        def start(self):
+            warnings.warn("Warning: Profiler clears events at the end of each cycle.", stacklevel=1)
+            warnings.warn("CUPTI is busy", stacklevel=1)
+
+    monkeypatch.setattr(module, "profile", lambda **_: Profile())
+    Kernels().start()
+
+    assert [str(warning.message) for warning in recwarn] == ["CUPTI is busy"]
