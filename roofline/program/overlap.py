@@ -56,13 +56,21 @@ def overlap(run: Run) -> Overlap | None:
     )
 
 
+def talks(name: str) -> bool:
+    """Whether an operator or kernel of this name is communication.
+
+    >>> talks("c10d::allreduce_"), talks("ncclDevKernel_Broadcast_RING_LL"), talks("aten::mm")
+    (True, True, False)
+    """
+    return name in _COLLECTIVES or _LIBRARY.search(name) is not None
+
+
 def communicates(run: Run, events: "pa.Table | pa.RecordBatch") -> "pa.Array":
     """For each of `events` (signature, parent), whether it is communication."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    talks = [s.name in _COLLECTIVES or _LIBRARY.search(s.name) is not None for s in run.signatures]
-    by_name = pa.array(talks, pa.bool_())
+    by_name = pa.array([talks(s.name) for s in run.signatures], pa.bool_())
     causes = run.events["signature"].take(events["parent"])
     caused = pc.fill_null(by_name.take(causes), False)
     return pc.or_(by_name.take(events["signature"]), caused)

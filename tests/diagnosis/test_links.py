@@ -5,15 +5,16 @@ from dataclasses import replace
 import pytest
 
 from roofline.call import Call
-from roofline.device import DRAM, NVLINK, Ceiling, Device
+from roofline.device import DRAM, NVLINK, Ceiling, Device, Fact
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.roofs import STATED
 from tests.runs import RECORDER, call, tensor
 
+SMS = Fact(name="sm_count", value=100, unit="", provenance=STATED)
 CARD = Device(
-    id="card", name="Card", kind="gpu",
+    id="card", name="Card", kind="gpu", facts=(SMS,),
     ceilings=tuple(
         Ceiling(resource=r, rate=rate, provenance=STATED)
         for r, rate in ((DRAM, 1e12), (NVLINK, 400e9))
@@ -28,14 +29,22 @@ GATHER = Signature(
 )
 
 
-def step(gather_at, gather_us, cause=GATHER, name="ncclDevKernel_AllGather_RING_LL", on=CARD):
+def step(
+    gather_at,
+    gather_us,
+    cause=GATHER,
+    name="ncclDevKernel_AllGather_RING_LL",
+    on=CARD,
+    counters=None,
+):
     """relu from 0 to 80 us on one stream, the gather on another, in a step of 100 us."""
     signatures = (RELU, Signature(name="relu_kernel"), cause, Signature(name=name))
     rows = ((0, "op", 0, 5, None, None), (1, "kernel", 0, 80, 0, 7),
             (2, "op", 5, 5, None, None), (3, "kernel", gather_at, gather_us, 2, 9))  # fmt: skip
     events = [
         Event(signature=at, kind=kind, step=0, start_ns=round(start * 1000),
-              duration_ns=round(us * 1000), parent=parent, stream=stream)
+              duration_ns=round(us * 1000), parent=parent, stream=stream,
+              counters=counters if at == 3 and counters else {})
         for at, kind, start, us, parent, stream in rows
     ]  # fmt: skip
     return read(
@@ -79,14 +88,46 @@ def test_communication_is_known_by_its_operator_or_by_its_library():
 
 
 def test_a_collective_below_its_link():
-    """7 MB in 35 us: 200 of 400 GB/s."""
-    finding = found(step(60, 35))["RF502"]
+    """7 MB in 35 us: 200 of 400 GB/s; after relu all of it is to win."""
+    finding = found(step(80, 35))["RF502"]
 
     assert "reaches 50% of the nvlink roof" in finding.claim
     assert finding.evidence[0].startswith("7.00 MB a call in 35.0 us: 200 GB/s of 400 GB/s")
     assert finding.saves_s == pytest.approx(17.5e-6)
     assert finding.then_s == (pytest.approx(17.5e-6), pytest.approx(35e-6))
     assert any("ring algorithm" in line for line in finding.evidence)
+
+
+def test_a_step_is_shorter_only_by_what_nothing_hides():
+    """From 60 to 95 us, relu until 80: 15 of the 17.5 us above the roof are the step's; then none."""
+    partly, hidden = found(step(60, 35))["RF502"], found(step(40, 35))["RF502"]
+
+    assert partly.saves_s == pytest.approx(15e-6)
+    assert partly.then_s == (pytest.approx(20e-6), pytest.approx(35e-6))
+    assert partly.evidence[1] == "57% of all communication runs beside other kernels"
+    assert hidden.saves_s == 0.0
+
+
+def test_a_collective_that_waits_is_not_about_bytes():
+    """7 MB need 17.5 us: of 400 us that is 4 %, of 300 us 6 %."""
+    waits, slow = found(step(80, 400))["RF502"], found(step(80, 300))["RF502"]
+
+    assert waits.claim.endswith("waits: its bytes need next to nothing of its time")
+    assert "let all ranks come at the same time" in waits.next_step
+    assert "reaches 6% of the nvlink roof" in slow.claim
+
+
+def test_a_librarys_kernel_is_told_nothing_of_its_blocks():
+    """One block on a chip of many; another kernel of one block is."""
+
+    def codes(name):
+        cause = replace(GATHER, name=name, call=None)
+        return found(
+            step(80, 35, cause=cause, name="one_block", counters={"grid": 1.0, "block": 32.0})
+        )
+
+    assert "RF402" not in codes("c10d::_allgather_base_")
+    assert "RF402" in codes("my::send")
 
 
 def test_a_full_link_is_told_to_send_less():
@@ -104,7 +145,7 @@ def all_reduce(us, *group):
         name="c10d::allreduce_",
         call=Call("c10d::allreduce_", ((tensor(875_000),), *group), (), "cuda"),
     )
-    return found(step(60, us, cause=cause, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL"))["RF502"]
+    return found(step(80, us, cause=cause, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL"))["RF502"]
 
 
 def test_an_all_reduce_among_ranks_that_are_known():
@@ -123,7 +164,7 @@ def test_among_how_many_nobody_knows_it_is_the_most_that_is_said():
     assert below.saves_s == pytest.approx(17.5e-6)
     assert "reaches at most 100% of the nvlink roof" in perhaps.claim
     assert perhaps.saves_s is None
-    assert any("how many ranks take part was not recorded" in line for line in perhaps.evidence)
+    assert any("the most that a rank may send" in line for line in perhaps.evidence)
 
 
 def test_without_a_ceiling_of_the_link_nothing_is_said_of_it():

@@ -1,5 +1,7 @@
 """A trace and the counters of its kernels as one run: which launch is which kernel, and what is kept."""
 
+import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -269,6 +271,17 @@ def test_a_mangled_name_is_still_the_functions(by_torch, by_ncu, function):
     """What stands before the first bracket, whether brackets behind it close or not."""
     assert base(by_torch) == base(by_ncu) == function
     assert base(readable(by_ncu)) == function  # as a run keeps it
+
+
+def test_every_kernel_of_a_program_is_called_the_same_by_all():
+    """72 launches of common operators on an H200, in order: as torch 2.11 names them, as ncu 2025.3
+    does when it is asked for whole names, and as it shortens them."""
+    recorded = json.loads(gzip.decompress((PAGES / "names.json.gz").read_bytes()))
+    launches = list(zip(recorded["torch"], recorded["whole"], recorded["short"], strict=True))
+
+    assert len(launches) == 72
+    for names in launches:
+        assert len({base(name) for name in names}) == 1, names
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from roofline.diagnosis.prediction import added
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.traffic import copies
 from roofline.program import Program
+from roofline.program.overlap import talks
 from roofline.units import number_of
 
 WORTH = 0.02  # share of device time below which a kernel is not worth a line
@@ -61,7 +62,8 @@ def _each(program: Program) -> Iterator[Finding]:
     # What should not run at all needs no better launch.
     needless = {name for finding in copies(program) for name in finding.items}
     for item in program.by("call"):
-        if item.name in needless:
+        # A library's collective takes the few SMs that fill a link, and waits for other ranks.
+        if item.name in needless or talks(item.name):
             continue
         readings, whence = readings_of(item, program)
         share = (item.measured_s or 0.0) / item.steps / busy_s if busy_s else 0.0
