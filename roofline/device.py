@@ -68,6 +68,7 @@ DISPATCH = Resource("dispatch", "launch")  # operators dispatched on the host
 # Elements that a library's own kernels pass over, where something other than memory bounds them.
 ELEMENTS = Resource("elements", "element")
 SMALL_STREAM = "small stream"  # the way of LAUNCH that a kernel takes before its bytes
+FOLLOWING = "small stream, following"  # the same right after another kernel of its call
 
 PIPES = (
     VECTOR_FP64, VECTOR_FP32, VECTOR_FP16, VECTOR_BF16, VECTOR_INT32, SFU,

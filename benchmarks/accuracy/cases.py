@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from roofline.ops import pace
-from roofline.ops.pace import PLAIN, Pace
+from roofline.ops.pace import compiled as passing
+from roofline.ops.pace.way import PLAIN, Pace
 
 BF16, FP16, FP32, FP64 = torch.bfloat16, torch.float16, torch.float32, torch.float64
 
@@ -211,29 +211,19 @@ def fused(device: str) -> Sequence[Case]:
     half, fp32, fp16 = (partial(of, dtype) for dtype in (BF16, FP32, FP16))
     return [
         compiled(device, "bias, gelu bf16 20003x4097", (half(20_003, 4097), half(4097)),
-                 bias_gelu, by_elements(20_003, 4097)),
+                 bias_gelu, passing.gelu(20_003, 4097)),
         compiled(device, "residual, layer norm bf16 18001x5120",
-                 (half(18_001, 5120),) * 2 + (half(5120),) * 2, residual_norm, by_rows(18_001, 5120)),
-        compiled(device, "swiglu fp16 7001x14336", (fp16(7001, 14_336),) * 2, swiglu,
-                 by_elements(7001, 14_336)),
+                 (half(18_001, 5120),) * 2 + (half(5120),) * 2, residual_norm,
+                 passing.normalised(18_001, 5120)),
+        compiled(device, "swiglu fp16 7001x14336", (fp16(7001, 14_336),) * 2, swiglu, PLAIN),
         compiled(device, "masked softmax bf16 30011x1500", (half(30_011, 1500), half(1500)),
-                 masked_softmax, by_rows(30_011, 1500)),
+                 masked_softmax, passing.softmax(30_011, 1500)),
         of_triton(device, "rms norm bf16 26003x3000", (half(26_003, 3000), half(3000)), "rms_norm",
-                  by_rows(26_003, 3000)),
+                  passing.rows(26_003, 3000)),
         of_triton(device, "dequantise int8 to bf16 9001x11009",
                   (of(torch.int8, 9001, 11_009), fp32(9001)), "dequantise",
-                  by_elements(9001, 11_009)),
+                  passing.streamed(9001, 11_009)),
     ]  # fmt: skip
-
-
-def by_rows(m: int, n: int) -> Pace:
-    """A row a program, accessed widely where 16 divides its length."""
-    return Pace(pace.OWN_ROWS if n % 16 == 0 else pace.OWN_ROWS_ODD, m * n, n)
-
-
-def by_elements(m: int, n: int) -> Pace:
-    """Elements of rows, likewise."""
-    return PLAIN if n % 16 == 0 else Pace(pace.OWN_ODD, m * n)
 
 
 def compiled(device: str, name: str, makes: tuple[Make, ...], run: Run, own: Pace) -> Case:

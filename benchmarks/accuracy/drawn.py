@@ -22,8 +22,6 @@ from cases import (
     adamw,
     batch_norm,
     bias_gelu,
-    by_elements,
-    by_rows,
     compiled,
     many,
     masked_softmax,
@@ -35,7 +33,10 @@ from cases import (
     swiglu,
 )
 
-SEED = 2026
+from roofline.ops.pace import compiled as passing
+from roofline.ops.pace.way import PLAIN
+
+SEED = 2030
 FEWEST, MOST = 22, 27  # bits of the number of elements: 4 million to 134 million
 TYPES = {BF16: "bf16", FP16: "fp16", FP32: "fp32"}
 
@@ -186,16 +187,18 @@ def _decoder(draw: Draw) -> Iterator[Case]:
 
 def _fused(draw: Draw, device: str) -> Iterator[Case]:
     for name, run, operands, row, how in (
-        ("bias, gelu", bias_gelu, 1, 1, by_elements), ("swiglu", swiglu, 2, 0, by_elements),
-        ("residual, layer norm", residual_norm, 2, 2, by_rows),
-        ("masked softmax", masked_softmax, 1, 1, by_rows),
+        ("bias, gelu", bias_gelu, 1, 1, passing.gelu),
+        ("swiglu", swiglu, 2, 0, lambda *_: PLAIN),
+        ("residual, layer norm", residual_norm, 2, 2, passing.normalised),
+        ("masked softmax", masked_softmax, 1, 1, passing.softmax),
     ):  # fmt: skip
         dtype, (m, n) = draw.of.choice((BF16, FP16)), draw.matrix()
         makes = (of(dtype, m, n),) * operands + (of(dtype, n),) * row
         yield compiled(device, f"{name} {TYPES[dtype]} {m}x{n}", makes, run, how(m, n))
     m, n = draw.matrix()
     yield of_triton(device, f"rms norm bf16 {m}x{n}", (of(BF16, m, n), of(BF16, n)), "rms_norm",
-                    by_rows(m, n))  # fmt: skip
+                    passing.rows(m, n))  # fmt: skip
     m, n = draw.matrix()
     yield of_triton(device, f"dequantise int8 to bf16 {m}x{n}",
-                    (of(torch.int8, m, n), of(FP32, m)), "dequantise", by_elements(m, n))  # fmt: skip
+                    (of(torch.int8, m, n), of(FP32, m)), "dequantise",
+                    passing.streamed(m, n))  # fmt: skip

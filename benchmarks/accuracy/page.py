@@ -18,7 +18,7 @@ from roofline.accounting.expected import Expected
 from roofline.call import Call
 from roofline.device import DRAM, SMALL_STREAM, Device
 from roofline.devices import kept
-from roofline.ops.pace import Pace
+from roofline.ops.pace.way import Pace
 from roofline.units import show
 from roofline.work import Ledger
 

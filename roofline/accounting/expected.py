@@ -2,34 +2,37 @@
 
     expected = start + max(bytes / ceiling, flop / ceiling, elements / pace)
 
-for each kernel.  The bytes are those known to be executed (whole sectors, second passes), at a
-ceiling between the measured mixes of reads and writes.  A kernel's start is that of a small stream.
-The pace is that of PyTorch's own kernels where they are known to be bound by something else than
-memory (`roofline.ops.pace`).  Start and paces are measured by `roofline measure`; what a device
-does not have of them is left out, and said.
+for each kernel; those that follow another in one call have a shorter start.  The bytes are those
+known to be executed (whole sectors, second passes), at a ceiling between the measured mixes of
+reads and writes.  A kernel's start is that of a small stream.  The pace is that of PyTorch's own
+kernels where they are known to be bound by something else than memory (`roofline.ops.pace`).  Start
+and paces are measured by `roofline measure`; what a device does not have of them is left out, and
+said.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.accounting.account import Account, Line
+from roofline.accounting.paced import at_pace_s, between, units
 from roofline.call import Call
 from roofline.device import (
     DRAM,
-    ELEMENTS,
+    FOLLOWING,
     LAUNCH,
     READ_SHARE,
     SMALL_STREAM,
     Ceiling,
     Resource,
     Roof,
-    rows_of,
 )
-from roofline.ops.pace import PLAIN, Pace, pace
+from roofline.ops.pace import pace
+from roofline.ops.pace.way import PLAIN, Pace
 from roofline.placement import place
 from roofline.provenance import Spread
 from roofline.work import Ledger
 
+Start = tuple[float, tuple[str, ...]]  # in s, and what is lacking for it
 MIXES = ("read", "triad", "copy", "write")  # that write elsewhere than they read
 NO_START = "the start of a kernel is not measured on this device"
 NO_PACE = "the pace of {} is not measured on this device: taken as bound by memory"
@@ -94,37 +97,50 @@ def of_call(
     own: Pace = PLAIN,
 ) -> Expected | None:
     """Of one call; without one, of one kernel whose ledger is known and that passes as `own`."""
-    how = own if call is None else pace(call)
-    moved = _moved(ledger, executed, how)
-    middle = _once(ledger, moved, how, under.middle)
+    how = own if call is None else pace(call, units(under.middle))
+    middle = _once(ledger, executed, how, under.middle)
     if middle is None:
         return None
-    ends = [_once(ledger, moved, how, roof) for roof in (under.fast, under.slow)]
+    ends = [_once(ledger, executed, how, roof) for roof in (under.fast, under.slow)]
     fast, slow = (middle if end is None else end for end in ends)
     return replace(middle, interval_s=(fast.seconds, slow.seconds))
 
 
-def _once(ledger: Ledger, moved: tuple[int, int], how: Pace, roof: Roof) -> Expected | None:
+def _once(ledger: Ledger, executed: Ledger | None, how: Pace, roof: Roof) -> Expected | None:
+    """The call's own kernel, which has its ledger, then those that it starts after that."""
     placed = place(ledger, roof)
     if placed.roof_s is None:
         return None
-    start_s, lacking = _start(roof)
     bounds = {b.demanded.name: b.least_s for b in placed.bounds if b.demanded != DRAM}
+    parts = [
+        _kernel(how, _operands(ledger, executed), bounds, _start(roof, SMALL_STREAM), roof),
+        *(_kernel(one, (0, 0), {}, _start(roof, FOLLOWING), roof) for one in how.chain[1:]),
+    ]
+    whole = together(parts)
+    return None if whole is None else replace(whole, least_s=placed.roof_s)
+
+
+def _kernel(
+    how: Pace, operands: tuple[int, int], bounds: dict[str, float], start: Start, roof: Roof
+) -> Expected:
+    start_s, lacking = start
+    moved = operands[0] + how.read, operands[1] + how.written
+    bounds = dict(bounds)
     if (memory_s := _memory_s(moved, roof)) is not None:
         bounds[DRAM.name] = memory_s
     if how.way:
-        at_pace_s = _at_pace_s(how, roof)
-        if at_pace_s is None:
+        paced_s = at_pace_s(how, roof)
+        if paced_s is None:
             lacking = (*lacking, NO_PACE.format(how.way))
         else:
-            bounds[how.way] = at_pace_s
+            bounds[how.way] = paced_s
     by = max(bounds, key=bounds.__getitem__, default="nothing")
-    seconds = start_s * how.kernels + bounds.get(by, 0.0)
+    seconds = start_s + bounds.get(by, 0.0)
     return Expected(
         seconds=seconds,
         interval_s=(seconds, seconds),
-        least_s=placed.roof_s,
-        start_s=start_s * how.kernels,
+        least_s=0.0,
+        start_s=start_s,
         by=by,
         lacking=lacking,
     )
@@ -163,19 +179,18 @@ def _times(once: Expected, calls: int) -> Expected:
     )
 
 
-def _start(roof: Roof) -> tuple[float, tuple[str, ...]]:
-    found = next((c for c in _all(roof, LAUNCH) if c.variant.way == SMALL_STREAM), None)
-    return (0.0, (NO_START,)) if found is None else (1 / found.rate, ())
+def _start(roof: Roof, way: str) -> Start:
+    """What a kernel takes before its bytes; one that follows at most what the first one does."""
+    there = {c.variant.way: 1 / c.rate for c in _all(roof, LAUNCH)}
+    found = there.get(way, there.get(SMALL_STREAM))
+    return (0.0, (NO_START,)) if found is None else (found, ())
 
 
-def _moved(ledger: Ledger, executed: Ledger | None, how: Pace) -> tuple[int, int]:
-    """Bytes read and written over DRAM: as executed where that is known, and passed again."""
+def _operands(ledger: Ledger, executed: Ledger | None) -> tuple[int, int]:
+    """Bytes read and written over DRAM: as executed where that is known."""
     known = executed is not None and any(e.resource == DRAM for e in executed.entries)
     source = executed if known and executed is not None else ledger
-    return (
-        source.traffic(DRAM, "read") + how.read,
-        source.traffic(DRAM, "write") + how.written,
-    )
+    return source.traffic(DRAM, "read"), source.traffic(DRAM, "write")
 
 
 def _memory_s(moved: tuple[int, int], roof: Roof) -> float | None:
@@ -198,45 +213,7 @@ def _memory_s(moved: tuple[int, int], roof: Roof) -> float | None:
     if not below or not above:
         ceiling = roof.ceiling(DRAM, share)
         return None if ceiling is None else total / ceiling.rate
-    return total * _between(below[-1], above[0], share)
-
-
-def _at_pace_s(how: Pace, roof: Roof) -> float | None:
-    """Time of the elements at the pace of their way, between the lengths of rows it was taken at.
-
-    The time of a row is a part of its own and a part for each element: linear between two lengths.
-    Shorter rows than any cost as much as the shortest; longer ones go at the pace of the longest.
-    """
-    there = {c.variant.way: c.rate for c in _all(roof, ELEMENTS) if c.variant.way}
-    if how.row is None:
-        rate = next((there[name] for name in how.names if name in there), None)
-        return None if rate is None else how.elements / rate
-    rows = next(filter(None, (_rows(there, name) for name in how.names)), None)
-    if rows is None:
-        return None
-    below = [r for r in rows if r[0] <= how.row]
-    above = [r for r in rows if r[0] >= how.row]
-    if not below:
-        row_s = rows[0][1]
-    elif not above:
-        row_s = rows[-1][1] * how.row / rows[-1][0]
-    else:
-        row_s = _between(below[-1], above[0], float(how.row))
-    return row_s * how.elements / how.row
-
-
-def _rows(there: Mapping[str, float], name: str) -> list[tuple[float, float]]:
-    """Lengths at which this way was measured, each with the seconds of one row."""
-    stem = rows_of(name, 0).removesuffix("0")
-    found = [(int(way.removeprefix(stem)), rate) for way, rate in there.items()
-             if way.startswith(stem)]  # fmt: skip
-    return sorted((float(length), length / rate) for length, rate in found)
-
-
-def _between(one: tuple[float, float], other: tuple[float, float], at: float) -> float:
-    if one[0] == other[0]:
-        return one[1]
-    return one[1] + (other[1] - one[1]) * (at - one[0]) / (other[0] - one[0])
+    return total * between(below[-1], above[0], share)
 
 
 def _all(roof: Roof, resource: Resource) -> list[Ceiling]:

@@ -13,10 +13,12 @@ from roofline.call import Call, Tensor
 from roofline.device import (
     DRAM,
     ELEMENTS,
+    FOLLOWING,
     LAUNCH,
     SMALL_STREAM,
     VECTOR_FP32,
     Ceiling,
+    Fact,
     Reach,
     Roof,
     Variant,
@@ -37,14 +39,14 @@ def pace_of(way, rate):
     return ceiling(ELEMENTS, rate, reach=Reach.LIBRARY, way=way)
 
 
-# Reads and writes take 1 ps/B, copies 2 ps/B; a kernel starts for 5 us; casts go at 100 G/s; softmax
-# takes 1 ns a row of 2048 and 2 ns a row of 6144.
+# Reads and writes take 1 ps/B, copies 2 ps/B; a kernel starts for 5 us, one that follows for 2; casts
+# go at 100 G/s; softmax takes 1 ns a row of 512 and 2 ns a row of 1536.
 CEILINGS = (
     ceiling(DRAM, 1e12, access="read"), ceiling(DRAM, 5e11, access="copy"),
     ceiling(DRAM, 1e12, access="write"), ceiling(VECTOR_FP32, 1e18),
-    ceiling(LAUNCH, 2e5, way=SMALL_STREAM),
+    ceiling(LAUNCH, 2e5, way=SMALL_STREAM), ceiling(LAUNCH, 5e5, way=FOLLOWING),
     pace_of("casts", 1e11),
-    pace_of("softmax, 2 B, rows of 2048", 2048 / 1e-9), pace_of("softmax, 2 B, rows of 6144", 6144 / 2e-9),
+    pace_of("softmax, 2 B, rows of 512", 512 / 1e-9), pace_of("softmax, 2 B, rows of 1536", 1536 / 2e-9),
     pace_of("layer norm, odd length, 4 B, rows of 1026", 1e11),
 )  # fmt: skip
 ROOF = Roof(name="toy", kind="gpu", ceilings=CEILINGS)
@@ -84,19 +86,19 @@ def test_a_way_of_its_own_pace_binds_where_it_is_slower_than_memory():
 
 
 def test_rows_cost_something_between_the_lengths_that_were_timed():
-    """Rows of 4096 lie in the middle of 2048 and 6144: 1.5 ns each, 100,000 of them 150 us, in a toy
+    """Rows of 1024 lie in the middle of 512 and 1536: 1.5 ns each, 100,000 of them 150 us, in a toy
     whose memory takes no time."""
     fast = replace(ROOF, ceilings=(ceiling(DRAM, 1e20, access="copy"), *CEILINGS[3:]))
-    x = Tensor((100_000, 4096), "bf16", (4096, 1))
+    x = Tensor((100_000, 1024), "bf16", (1024, 1))
     found = of(call("aten::_softmax", x, -1, False, out=x), fast)
 
     assert found.by == "softmax"
     assert found.seconds == pytest.approx(5e-6 + 150e-6)
 
 
-@pytest.mark.parametrize(("length", "row_s"), [(1032, 1e-9), (12_288, 4e-9)])
+@pytest.mark.parametrize(("length", "row_s"), [(128, 1e-9), (1920, 2.5e-9)])
 def test_shorter_rows_cost_as_much_as_the_shortest_and_longer_ones_go_at_its_pace(length, row_s):
-    """6144 elements took 2 ns, so 12,288 take 4."""
+    """1536 elements took 2 ns, so 1920 take 2.5."""
     fast = replace(ROOF, ceilings=(ceiling(DRAM, 1e20, access="copy"), *CEILINGS[3:]))
     x = Tensor((10_000, length), "bf16", (length, 1))
     found = of(call("aten::_softmax", x, -1, False, out=x), fast)
@@ -105,16 +107,74 @@ def test_shorter_rows_cost_as_much_as_the_shortest_and_longer_ones_go_at_its_pac
 
 
 def test_what_passes_twice_starts_twice_and_reads_twice():
-    """Layer norm of 1000 rows of 1026: two kernels, x read by both.  At 100 G/s 1.026 M elements
-    take 10.26 us.  4.1 MB read twice and 4.1 MB written, with the parameters' and the statistics'
+    """Layer norm of 1000 rows of 1026: two kernels, x read by both, of which the second starts within
+    2 us.  At 100 G/s 1.026 M elements take 10.26 us.  4.1 MB read twice and 4.1 MB written, with the parameters' and the statistics'
     24 kB: 12.3 MB at 5/3 ps are 20.5 us: memory binds."""
     x, row = Tensor((1000, 1026), "fp32", (1026, 1)), flat(1026)
     outs = (x, Tensor((1000, 1)), Tensor((1000, 1)))
     found = of(Call("aten::native_layer_norm", (x, (1026,), row, row, 1e-5), outs, device="cuda"))
 
-    assert found.start_s == 10e-6
+    assert found.start_s == pytest.approx(7e-6)
     assert found.by == "dram"
-    assert found.seconds == pytest.approx(10e-6 + 20.5e-6, rel=0.01)
+    assert found.seconds == pytest.approx(7e-6 + 20.5e-6, rel=0.01)
+
+
+def test_a_kernel_that_follows_starts_as_the_first_where_nothing_else_was_measured():
+    bare = replace(ROOF, ceilings=tuple(c for c in CEILINGS if c.variant.way != FOLLOWING))
+    twice = Pace(then=(Pace(read=1_000_000),))
+
+    # 5 us and 1 MB read in 1 us, twice
+    found = of_call(None, rl.ledger(read=1_000_000, write=0), None, roofs(bare), twice)
+    assert found.seconds == pytest.approx(12e-6)
+
+
+TEN = Fact(name="sm_count", value=10, unit="", provenance=MEASURED)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "seconds"),
+    [
+        (10, 10e-6),  # one wave of 10 us
+        (40, 40e-6),
+        (
+            1,
+            4.6e-6,
+        ),  # by itself a block takes 0.4 of a wave, and 0.06 more for each tenth of others
+        (6, 4e-6 + 6e-6 * 0.6),
+        (15, 10e-6 + 4e-6 + 6e-6 * 0.5),
+    ],
+)
+def test_the_last_wave_of_blocks_is_not_full(blocks, seconds):
+    """10 multiprocessors, a block on each: 100,000 elements a block at 100 G/s."""
+    how = Pace("casts", blocks * 100_000, blocks=blocks, together=1)
+    roof = replace(ROOF, facts=(TEN,))
+
+    found = of_call(None, rl.ledger(read=1, write=0), None, roofs(roof), how)
+    assert found.seconds == pytest.approx(5e-6 + seconds)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "seconds"),
+    [
+        (40, 10e-6),
+        (10, 4e-6),
+        (5, 4e-6),  # each by itself, be they ten or five
+        (25, 4e-6 + 6e-6 * 0.5),  # half of the way from 10 to 40
+        (50, 10e-6 + 4e-6),
+    ],
+)
+def test_blocks_by_themselves_take_what_was_measured_of_few(blocks, seconds):
+    """10 multiprocessors, 4 blocks on each.  Sums of rows of 1000, one a block: at 4 G/s 40 of them
+    take 10 us, at 2.5 G/s 10 of them 4."""
+    paces = (
+        pace_of("rows summed, 4 B, rows of 1000", 4e9),
+        pace_of("rows summed, few blocks, 4 B, rows of 1000", 2.5e9),
+    )
+    roof = replace(ROOF, facts=(TEN,), ceilings=(*CEILINGS, *paces))
+    how = Pace("rows summed", blocks * 1000, 1000, 4, blocks=blocks, together=4)
+
+    found = of_call(None, rl.ledger(read=1, write=0), None, roofs(roof), how)
+    assert found.seconds == pytest.approx(5e-6 + seconds)
 
 
 def test_what_was_not_measured_is_said():

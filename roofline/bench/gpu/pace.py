@@ -2,7 +2,7 @@
 
 The first is the time of a small stream that finds its data in memory, less what its bytes take: the
 launch from a full queue, the first trip to memory, the last blocks.  It is felt by each kernel, and
-decides what small ones take.
+decides what small ones take; a kernel that follows another in its call feels less of it.
 
 The second is how many elements a second PyTorch's kernels pass over where something other than
 memory bounds them (`roofline.ops.pace`), at plain sizes.
@@ -16,52 +16,61 @@ from roofline.bench.gpu.card import State
 from roofline.bench.gpu.memory import Pool
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Taken, Timer
-from roofline.bench.gpu.ways import Way, ways
+from roofline.bench.gpu.ways import ways
+from roofline.bench.gpu.ways.way import Way
 from roofline.bench.record import Absent, Found
-from roofline.device import ELEMENTS, LAUNCH, SMALL_STREAM, Ceiling, Variant
+from roofline.device import ELEMENTS, FOLLOWING, LAUNCH, SMALL_STREAM, Ceiling, Variant
 
 COUNT, WARM, STARTS = 30, 12, 20
-SETS = 3  # of operands, in turns: together several times what the L2 holds
-HOLD_CYCLES = 12_000_000  # the device waits some 6 ms while the samples are queued
+# Sets of operands take turns, together several times what the L2 holds.
+SETS, MOST_SETS, TOGETHER = 3, 128, 1 << 28  # B
+HOLD_CYCLES = 8_000_000  # the device waits some 4 ms while the samples are queued
 STREAM = 1 << 21  # elements of the small stream's copy, and twice as many: 16 and 32 MiB moved
 LEAST_S = 1e-6  # less than this beside the start of a kernel is no pace
 
 
 def paces(recorder: Recorder, arrays: Pool, quick: bool) -> Iterator[Found]:
-    """The start of a kernel, then every way, which are left out when quick."""
-    started = start(recorder, arrays)
-    yield started
+    """The start of a kernel and of one that follows, then every way, left out when quick."""
+    first, following = start(recorder, arrays)
+    yield from (first, following)
     for way in () if quick else ways():
-        yield _pace(recorder, way, 1 / started.rate)
+        yield _pace(recorder, way, 1 / first.rate + (way.kernels - 1) / following.rate)
 
 
-def start(recorder: Recorder, arrays: Pool) -> Ceiling:
-    """2 t(n) - t(2n) of a copy of n elements: the part of its time that no byte explains.
+def start(recorder: Recorder, arrays: Pool) -> tuple[Ceiling, Ceiling]:
+    """Of copies of n elements: 2 t(n) - t(2n), which no byte explains; and t(n, n) - t(2n).
 
     A sample is that of the medians of many copies: single ones differ by a fifth of it.
     """
     from roofline.bench.gpu.kernels import streams
 
-    def stream(n: int) -> float:
-        data = arrays.data.view(-1)
-        slots = data.numel() // n // 2
+    def stream(*sizes: int) -> float:
+        data, slot = arrays.data.view(-1), 2 * sum(sizes)
 
         def run(turn: int) -> None:
-            at = turn % slots * 2 * n
-            x, z = data[at : at + n], data[at + n : at + 2 * n]
-            streams.once[(n // 1024,)](x, x, z, BLOCK=1024, UNROLL=1, ACCESS="copy", num_warps=8)
+            at = turn % (data.numel() // slot) * slot
+            for n in sizes:
+                x, z = data[at : at + n], data[at + n : at + 2 * n]
+                grid = (n // 1024,)
+                streams.once[grid](x, x, z, BLOCK=1024, UNROLL=1, ACCESS="copy", num_warps=8)
+                at += 2 * n
 
         return median(queued(run, COUNT, WARM))
 
+    def ceiling(seconds: list[float], method: str, way: str) -> Ceiling:
+        rates = [1 / max(s, LEAST_S) for s in seconds]
+        taken = _taken(rates, recorder.timer, before)
+        return recorder.of(LAUNCH, taken, method, about, Variant(way=way))
+
     before = recorder.timer.driver.state()
-    rates = [1 / max(2 * stream(STREAM) - stream(2 * STREAM), LEAST_S) for _ in range(STARTS)]
-    return recorder.of(
-        LAUNCH,
-        _taken(rates, recorder.timer, before),
-        "Triton copy of 8 MiB twice, less one of 16 MiB",
-        (f"medians of {COUNT} copies, device events around each, which take turns over memory",),
-        Variant(way=SMALL_STREAM),
-    )
+    about = (f"medians of {COUNT} copies, device events around each, which take turns over memory",)
+    taken = [(stream(STREAM), stream(2 * STREAM), stream(STREAM, STREAM)) for _ in range(STARTS)]
+    return (
+        ceiling([2 * once - twice for once, twice, _ in taken],
+                "Triton copy of 8 MiB twice, less one of 16 MiB", SMALL_STREAM),
+        ceiling([both - twice for _, twice, both in taken],
+                "two Triton copies of 8 MiB, less one of 16 MiB", FOLLOWING),
+    )  # fmt: skip
 
 
 def _pace(recorder: Recorder, way: Way, start_s: float) -> Found:
@@ -69,24 +78,34 @@ def _pace(recorder: Recorder, way: Way, start_s: float) -> Found:
 
     before = recorder.timer.driver.state()
     try:
-        sets = [tuple(make() for make in way.makes) for _ in range(SETS)]
-        held: list[Any] = [None] * SETS
+        sets = _sets(way)
+        held: list[Any] = [None] * len(sets)
 
         def run(turn: int) -> None:
-            held[turn % SETS] = way.run(*sets[turn % SETS])
+            at = turn % len(sets)
+            held[at] = way.run(*sets[at])
 
         with torch.no_grad():
-            seconds = queued(run, COUNT, WARM)
+            seconds = queued(run, COUNT, max(WARM, len(sets)))
     except RuntimeError as error:
         return Absent(ELEMENTS, way.variant, str(error).splitlines()[0])
     if median(seconds) < start_s + LEAST_S:
         return Absent(ELEMENTS, way.variant, "no longer than a kernel takes to start")
     rates = [way.elements / max(s - start_s, LEAST_S) for s in seconds]
-    about = f"{way.elements} elements, less {start_s * 1e6:.1f} us that a kernel takes to start"
+    kernels = "a kernel takes" if way.kernels == 1 else f"{way.kernels} kernels take"
+    about = f"{way.elements} elements, less {start_s * 1e6:.1f} us that {kernels} to start"
     return recorder.of(
         ELEMENTS, _taken(rates, recorder.timer, before), way.call,
-        (about, f"{SETS} sets of operands in turns"), way.variant,
+        (about, f"{len(sets)} sets of operands in turns"), way.variant,
     )  # fmt: skip
+
+
+def _sets(way: Way) -> list[tuple[Any, ...]]:
+    first = tuple(make() for make in way.makes)
+    flat = [t for one in first for t in (one if isinstance(one, list) else [one])]
+    most = TOGETHER // max(1, sum(t.nbytes for t in flat))
+    others = range(1, max(SETS, min(most, MOST_SETS)))
+    return [first, *(tuple(make() for make in way.makes) for _ in others)]
 
 
 def queued(run: Callable[[int], object], count: int, warm: int) -> list[float]:

@@ -64,12 +64,20 @@ def test_register_loops(loop):
         assert ("fma" in code) == loop.fused
 
 
-@pytest.mark.parametrize("dtype", ["*fp32", "*bf16"])
-def test_rows(dtype):
-    signature = {"x": dtype, "y": dtype, "n": "i32"}
-    for kernel, warps in ((rows.scaled, 8), (rows.doubled, 4)):
-        code = compiled(kernel, signature, {"BLOCK": 1024}, num_warps=warps)
-        assert "global_store" in code or "buffer_store" in code  # the second where it is masked
+BF16 = "*bf16"
+ROWS = [
+    (rows.scaled, {"x": BF16, "gamma": BF16, "y": BF16, "n": "i32"}, {"BLOCK": 1024}),
+    (rows.widened, {"x": "*i8", "factor": "*fp32", "y": BF16, "n": "i32"}, {"BLOCK": 4096}),
+    (rows.biased_gelu, {"x": BF16, "bias": BF16, "y": BF16, "total": "i32"}, {"N": 4095, "BLOCK": 1024}),
+    (rows.normed, {"x": BF16, "r": BF16, "gamma": BF16, "beta": BF16, "s": BF16, "y": BF16}, {"N": 6143, "CHUNK": 2048}),
+    (rows.softmax, {"x": BF16, "mask": BF16, "y": BF16}, {"N": 6143, "CHUNK": 2048}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "signature", "shape"), ROWS)
+def test_rows(kernel, signature, shape):
+    code = compiled(kernel, signature, shape, num_warps=8)
+    assert "global_store" in code or "buffer_store" in code  # the second where it is masked
 
 
 def test_dial_and_nothing():

@@ -1,14 +1,15 @@
 """What a kernel takes before its bytes, and paces, from times that are given."""
 
+from dataclasses import replace
 from itertools import cycle
 from types import SimpleNamespace
 
 import pytest
 
 from roofline.bench.gpu import pace
-from roofline.bench.gpu.ways import Way
+from roofline.bench.gpu.ways.way import Way
 from roofline.bench.record import Absent
-from roofline.device import ELEMENTS, LAUNCH, SMALL_STREAM
+from roofline.device import ELEMENTS, FOLLOWING, LAUNCH, SMALL_STREAM
 
 torch = pytest.importorskip("torch")
 
@@ -24,17 +25,20 @@ class Recorder:
 
 
 def test_the_start_is_what_no_byte_explains(monkeypatch):
-    """8 MiB take 9 us and 16 MiB 13: 4 us for each 8, and 5 us for none."""
-    times = cycle([[9e-6] * 30, [13e-6] * 30])
+    """8 MiB take 9 us and 16 MiB 13: 4 us for each 8, and 5 us for none.  In two kernels 16 MiB take
+    15.5: 2.5 us for the second."""
+    times = cycle([[9e-6] * 30, [13e-6] * 30, [15.5e-6] * 30])
     monkeypatch.setattr(pace, "queued", lambda *_: next(times))
     arrays = SimpleNamespace(data=torch.zeros(1))
     monkeypatch.setitem(
         __import__("sys").modules, "roofline.bench.gpu.kernels.streams", SimpleNamespace()
     )
-    found = pace.start(Recorder(), arrays)
+    first, following = pace.start(Recorder(), arrays)
 
-    assert (found.resource, found.variant.way) == (LAUNCH, SMALL_STREAM)
-    assert found.rate == pytest.approx(1 / 5e-6)
+    assert (first.resource, first.variant.way) == (LAUNCH, SMALL_STREAM)
+    assert first.rate == pytest.approx(1 / 5e-6)
+    assert (following.resource, following.variant.way) == (LAUNCH, FOLLOWING)
+    assert following.rate == pytest.approx(1 / 2.5e-6)
 
 
 def way(run=lambda x: x):
@@ -68,9 +72,11 @@ def test_a_call_that_this_pytorch_refuses_is_named(monkeypatch):
 
 
 def test_quick_measures_the_start_alone(monkeypatch):
-    monkeypatch.setattr(pace, "start", lambda *_: SimpleNamespace(rate=2e5))
-    monkeypatch.setattr(pace, "ways", lambda: [way(), way()])
-    monkeypatch.setattr(pace, "_pace", lambda *_: "pace")
+    starts = SimpleNamespace(rate=1 / 5e-6), SimpleNamespace(rate=1 / 2e-6)
+    monkeypatch.setattr(pace, "start", lambda *_: starts)
+    monkeypatch.setattr(pace, "ways", lambda: [way(), replace(way(), kernels=3)])
+    monkeypatch.setattr(pace, "_pace", lambda _, way, start_s: start_s)
 
-    assert len([*pace.paces(Recorder(), None, True)]) == 1
-    assert [*pace.paces(Recorder(), None, False)][1:] == ["pace", "pace"]
+    assert [*pace.paces(Recorder(), None, True)] == [*starts]
+    # what two more kernels take to start is no part of the second one's pace
+    assert [*pace.paces(Recorder(), None, False)][2:] == pytest.approx([5e-6, 9e-6])
