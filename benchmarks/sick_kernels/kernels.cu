@@ -118,17 +118,16 @@ __global__ void add_one(float* y, long n) {
 
 // 11. Camping: every warp reads the same eight lines of 128 B, a power of two apart, past the L1, so
 // that few slices of the L2 serve all of them.  The twin's warps read as much all over an array that
-// fits the L2.
+// fits the L2; `count` lines, a power of two.
 template <bool SPREAD>
 __device__ void lines(const float* x, float* y, int rounds, long count) {
   long thread = blockIdx.x * (long)blockDim.x + threadIdx.x, warp = thread / 32, lane = thread % 32;
   float sum = 0;
 #pragma unroll 8
   for (int r = 0; r < rounds; ++r) {
-    long line = SPREAD ? (warp * rounds + r) % count : (r % 8) * (count / 8);
-    float v;
-    asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(x + line * 32 + lane));
-    sum += v;
+    long line = SPREAD ? (warp * rounds + r) & (count - 1) : (r & 7) * (count / 8);
+    // Volatile loads are made every time, and by the L2.
+    sum += *(volatile const float*)(x + line * 32 + lane);
   }
   y[thread] = sum;
 }
@@ -192,7 +191,7 @@ void exps(const float* x, float* y, long n, int cured, cudaStream_t s) {
   else exp_sick<<<blocks(n, 256), 256, 0, s>>>(x, y, n);
 }
 void camp(const float* x, float* y, int cured, int sms, cudaStream_t s) {
-  long count = 1 << 17;  // lines: 16 MiB
+  long count = 1 << 17;  // 16 MiB
   if (cured) camp_cured<<<8 * sms, 256, 0, s>>>(x, y, 512, count);
   else camp_sick<<<8 * sms, 256, 0, s>>>(x, y, 512, count);
 }

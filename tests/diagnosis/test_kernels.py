@@ -161,6 +161,32 @@ def test_a_camped_slice_could_be_as_fast_as_all_of_them_up_to_the_roof():
     assert most.then_s == (pytest.approx(0.5e-3), pytest.approx(1e-3))
 
 
+def test_a_few_bytes_camp_nowhere():
+    """9 times the mean of 400 MB at 1 TB/s is more than 0.3 of 1 ms; of 20 MB it is 0.18."""
+    camped = {"dram__bytes.max": 9e6, "dram__bytes.avg": 1e6, "dram__bytes_write.sum": 0.0}
+
+    assert "RF413" in found(camped)
+    assert "RF413" not in found(camped | {"dram__bytes_read.sum": 20e6})
+
+
+def test_one_value_for_a_warp_is_no_stride():
+    """bf16 beside a value of its row: 2 sectors of 32 B and 1 of 2 B, 22 B of each; 1.5 a request.
+
+    Of two such values and nothing else used, 1.5 sectors a request of 8 B are more than one wasted.
+    """
+
+    def loads(used, sectors):
+        return found({
+            "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": used,
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 1000.0 * sectors,
+        } | {name: value for name, value in NARROW.items() if "op_st" in name})  # fmt: skip
+
+    row = loads(22.0, 1.5)
+    assert "RF401" not in row
+    assert "RF409" in row  # few bytes a request are what is wrong with it
+    assert "RF401" in loads(8.0, 1.5)
+
+
 def test_conversions_are_told_from_special_functions():
     """24 of 32 threads of each instruction of that unit convert."""
     converts = {
@@ -170,7 +196,7 @@ def test_conversions_are_told_from_special_functions():
     }
     sick = found(converts)["RF408"]
     assert "is bound by conversions between types" in sick.claim
-    assert sick.evidence[0] == "75% of that unit's work converts between types"
+    assert sick.evidence[0] == "75% of that unit's work at most converts between types"
     other = found(converts | {"smsp__sass_thread_inst_executed_op_conversion_pred_on.sum": 1e6})
     assert "is bound by special functions" in other["RF408"].claim
 

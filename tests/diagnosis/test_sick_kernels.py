@@ -1,8 +1,9 @@
-"""Ten planted sicknesses recorded on an H200: the tool names each, and predicts its cure.
+"""Planted sicknesses recorded on an H200: the tool names each, and predicts its cure.
 
 Recorded by benchmarks/sick_kernels/sick.py: times by device events; a trace of torch's profiler;
 Nsight Compute 2025.3.1 with `--set full --clock-control none`, caches flushed, and of the cached
-copy one pass of few metrics with `--cache-control none`.  Columns that nothing reads were cut away.
+copy one pass of few metrics with `--cache-control none`.  `h200.more` has camping and conversions,
+with what `roofline ncu --levels` asks for.  Columns that nothing reads were cut away.
 """
 
 import json
@@ -18,12 +19,17 @@ from roofline.program import read
 from roofline.runfile import Event, Step, table
 
 SICK = Path(__file__).parent / "sick"
-TIMES = json.loads((SICK / "h200.times.json").read_text())["times"]
-MEASURED = kept.read_file(Path(__file__).parents[1] / "data" / "h200-measured.json")
-COUNTED, TINY, WARM, TRACED = (
-    importers.load([SICK / f"h200.{name}.gz"])
-    for name in ("ncu_raw.csv", "tiny.ncu_raw.csv", "warm.ncu_raw.csv", "trace.json")
+TIMES, MORE_TIMES = (
+    json.loads((SICK / f"{name}.json").read_text())["times"]
+    for name in ("h200.times", "h200.more.times")
 )
+MEASURED = kept.read_file(Path(__file__).parents[1] / "data" / "h200-measured.json")
+COUNTED, TINY, WARM, MORE, TRACED = (
+    importers.load([SICK / f"h200.{name}.gz"])
+    for name in (
+        "ncu_raw.csv", "tiny.ncu_raw.csv", "warm.ncu_raw.csv", "more.ncu_raw.csv", "trace.json",
+    )
+)  # fmt: skip
 
 
 def alone(run, name, nth=0, count=1):
@@ -58,9 +64,12 @@ BY_COUNTERS = [
     ("exp_heavy", "RF408", (COUNTED, "exp_sick"), (COUNTED, "exp_cured")),
     ("tiny_launches", "RF305", (TINY, "add_one", 0, 16), (COUNTED, "add_one")),
     ("cached_copy", "RF107", (WARM, "elementwise", 0, 4), (WARM, "elementwise", 4, 4)),
+    ("camping", "RF413", (MORE, "camp_sick"), (MORE, "camp_cured")),
+    ("conversions", "RF408", (MORE, "convert_sick"), (MORE, "convert_cured")),
 ]
 # A trace has shapes of operators, grids, blocks, registers and no counters.  What it cannot show:
-# sectors (uncoalesced), spills, and which pipe is busy (exp_heavy).
+# sectors (uncoalesced), slices of the L2 (camping), spills, and which pipe is busy (exp_heavy,
+# conversions).
 BY_TRACE = [
     ("one_warp", "RF402", (TRACED, "grid_stride_copy"), (TRACED, "vector_copy", 1)),
     ("tail", "RF403", (TRACED, "waves_fma"), (TRACED, "waves_fma", 1)),
@@ -76,8 +85,8 @@ def named(rows):
     return [pytest.param(*row[1:], id=row[0]) for row in rows]
 
 
-def test_all_ten_are_there():
-    assert sorted(row[0] for row in BY_COUNTERS) == sorted(TIMES)
+def test_all_are_there():
+    assert sorted(row[0] for row in BY_COUNTERS) == sorted(TIMES | MORE_TIMES)
     assert len(BY_TRACE) == 7
     assert {row[0] for row in BY_TRACE} < set(TIMES)
 
@@ -123,6 +132,31 @@ def test_the_predicted_cure_of_the_memory_bound_is_within_15_percent(kernel, cod
     assert least_s == pytest.approx(alone(COUNTED, "vector_copy", twin).whole.busy_s, rel=0.15)
 
 
+@pytest.mark.parametrize("name", ["camp", "convert"])
+def test_the_cure_takes_no_less_than_is_predicted(name):
+    """Spread out, its requests meet less in front of the L2; rounding by addition has a pipe to fill."""
+    sick, cured = (alone(MORE, f"{name}_{state}") for state in ("sick", "cured"))
+    (least_s, now_s) = found(sick)["RF413" if name == "camp" else "RF408"].then_s
+
+    assert now_s == pytest.approx(sick.whole.busy_s)
+    assert least_s < cured.whole.busy_s < 0.8 * now_s
+
+
+def test_eight_lines_are_few_slices_of_the_l2():
+    finding = found(alone(MORE, "camp_sick"))["RF413"]
+
+    assert "its fullest l2 slice moves 5.8 times the mean" in finding.claim
+    assert not any("dram channel" in line for line in finding.evidence)  # 5.6 kB in all
+
+
+def test_conversions_are_named():
+    """Each rounding is two, to an integer and back; one of them is another unit's."""
+    finding = found(alone(MORE, "convert_sick"))["RF408"]
+
+    assert "is bound by conversions between types: their unit is 96 % busy" in finding.claim
+    assert "2.0 conversions between types for each of that unit's instructions" in finding.evidence
+
+
 def test_what_the_cached_copy_would_take_from_memory():
     """16.8 MB from dram; the same kernel over 2.15 GB runs at the rate that is predicted."""
     predicted = found(alone(WARM, "elementwise", 0, 4))["RF107"].evidence[1]
@@ -132,7 +166,18 @@ def test_what_the_cached_copy_would_take_from_memory():
 
 
 @pytest.mark.parametrize(
-    "sickness", ["uncoalesced", "one_warp", "tail", "spill", "bank_conflicts", "fp32_gemm"]
+    "sickness",
+    [
+        "uncoalesced",
+        "one_warp",
+        "tail",
+        "spill",
+        "bank_conflicts",
+        "fp32_gemm",
+        "camping",
+        "conversions",
+    ],
 )
 def test_the_twins_are_faster_without_a_profiler_too(sickness):
-    assert TIMES[sickness]["cured_us"] < 0.8 * TIMES[sickness]["sick_us"]
+    times = (TIMES | MORE_TIMES)[sickness]
+    assert times["cured_us"] < 0.8 * times["sick_us"]

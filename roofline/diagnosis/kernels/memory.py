@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from roofline.device import DRAM, L2, SHARED
+from roofline.device import DRAM, L2, SHARED, Resource
 from roofline.diagnosis.kernels.evidence import moved
 from roofline.diagnosis.kernels.launch_facts import (
     FED,
@@ -26,7 +26,7 @@ REUSED = 40.0  # % of L1 hits, from which the rest of a sector is used by a late
 NARROW = 4.5  # sectors a request: 4 are 32 threads with 4 B each
 WIDE = 16  # 32 threads with 16 B each
 OCCUPIED = 70.0  # % of the warps, from which more of them is no way
-FELT = 0.3  # share of the DRAM roof from which memory is what a kernel is about
+FELT = 0.3  # assumed: share of the time from which memory is what a kernel is about
 CONFLICTS = 0.6  # useful share of the bytes that shared memory moved
 UNEVEN = 1.5  # assumed: fullest over mean, from which a part of memory is camped on
 WAYS: tuple[Access, ...] = ("read", "write")
@@ -38,13 +38,11 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "loads": fact("bytes_used_per_sector_loaded"),
         "stores": fact("bytes_used_per_sector_stored"),
     }
-    poor = {k: v for k, v in used.items() if v and v < COALESCED * SECTOR}
+    poor = {k: v for k, v in used.items() if v and _scattered(fact, k)}
+    # What the L1 serves again is not fetched again.
+    if not poor or (fact("l1_hit_rate") or 0.0) >= REUSED or near_roof(item, program):
+        return
     requests = fact("sectors_per_request_load" if "loads" in poor else "sectors_per_request_store")
-    # One sector a request is a scalar; what the L1 serves again is not fetched again.
-    if not poor or not requests or requests <= 1 or (fact("l1_hit_rate") or 0.0) >= REUSED:
-        return
-    if near_roof(item, program):
-        return
     yield kernel_finding(
         "RF401",
         item,
@@ -52,13 +50,26 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "uncoalesced access",
         (
             *(f"{kind} use {value:.1f} of {SECTOR} B a sector" for kind, value in poor.items()),
-            f"{requests:.1f} sectors a request; 4 would serve 32 neighbouring fp32",
+            f"{requests or 0.0:.1f} sectors a request; 4 would serve 32 neighbouring fp32",
         ),
         "let neighbouring threads touch neighbouring addresses: transpose, or stage through "
         "shared memory",
         "with unit stride it runs no faster",
         best_s=_useful_s(item, used, program),
     )
+
+
+def _scattered(fact: Facts, kind: str) -> bool:
+    """Whether `kind`, loads or stores, touch more sectors than their bytes and one request need.
+
+    One value for all threads of a warp fills no sector: up to one a request is no waste.
+    """
+    load = kind == "loads"
+    used = fact("bytes_used_per_sector_loaded" if load else "bytes_used_per_sector_stored")
+    sectors = fact("sectors_per_request_load" if load else "sectors_per_request_store")
+    if not used or not sectors or used >= COALESCED * SECTOR:
+        return False
+    return sectors * (1 - used / SECTOR) > 1
 
 
 def _useful_s(item: Item, used: Mapping[str, float | None], program: Program) -> float | None:
@@ -88,7 +99,7 @@ def narrow_requests(item: Item, fact: Facts, program: Program) -> Iterator[Findi
     if not _of_memory(item) or near_roof(item, program) or too_short(item, program):
         return
     used = [fact("bytes_used_per_sector_loaded"), fact("bytes_used_per_sector_stored")]
-    if any(value is None or value < COALESCED * SECTOR for value in used):
+    if None in used or _scattered(fact, "loads") or _scattered(fact, "stores"):
         return
     yield kernel_finding(
         "RF409",
@@ -131,8 +142,13 @@ def _of_memory(item: Item) -> bool:
 
 def partitions(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     """RF413: a few slices or channels of memory serve most of the requests."""
-    loads = {"l2 slice": fact("l2_slice_load"), "dram channel": fact("dram_channel_load")}
-    uneven = {name: load for name, load in loads.items() if load and load >= UNEVEN}
+    parts = {"l2 slice": (L2, "l2_slice_load"), "dram channel": (DRAM, "dram_channel_load")}
+    loads = {name: (level, fact(known) or 0.0) for name, (level, known) in parts.items()}
+    uneven = {
+        name: load
+        for name, (level, load) in loads.items()
+        if load >= UNEVEN and _at_work(item, level, load)
+    }
     if not uneven or near_roof(item, program) or too_short(item, program):
         return
     if item.binding is None or not item.binding.demanded.is_boundary:
@@ -153,6 +169,17 @@ def partitions(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "with the same bytes spread out it is no faster",
         best_s=_spread_s(item, load),
     )
+
+
+def _at_work(item: Item, level: Resource, load: float) -> bool:
+    """Whether the fullest part of `level` is at work for a share of the time, where that is known.
+
+    Of a few kilobytes some part has always got most.
+    """
+    bound = next((b for b in item.placement.bounds if b.demanded == level), None)
+    if bound is None or not item.measured_s:
+        return True
+    return load * bound.least_s >= FELT * item.measured_s
 
 
 def _spread_s(item: Item, load: float) -> float | None:

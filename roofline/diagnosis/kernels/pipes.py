@@ -61,7 +61,7 @@ def special_functions(item: Item, fact: Facts, program: Program) -> Iterator[Fin
         f"{brief(item.name)} is bound by {what}: their unit is {busy:.0f} % busy",
         (
             "" if (fma := fact("fma_pipe")) is None else f"{fma:.0f} % of the fp32 pipe",
-            f"{converts:.0%} of that unit's work converts between types" if converts else "",
+            _conversions(converts) if converts else "",
             fraction_text(item),
         ),
         "convert once and keep the result, two numbers an instruction (cvt.rn.f16x2), or compute "
@@ -71,6 +71,13 @@ def special_functions(item: Item, fact: Facts, program: Program) -> Iterator[Fin
         "on the fp32 pipe",
         f"with half the {what} it is no faster",
     )
+
+
+def _conversions(share: float) -> str:
+    """Some conversions are other units' work, so that there can be more than instructions here."""
+    if share > 1:
+        return f"{share:.1f} conversions between types for each of that unit's instructions"
+    return f"{share:.0%} of that unit's work at most converts between types"
 
 
 def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
