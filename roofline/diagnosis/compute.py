@@ -1,6 +1,7 @@
 """RF2xx: room below every roof."""
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from roofline.diagnosis.alignment import odd_sizes
 from roofline.diagnosis.kernels import small_grids
@@ -11,6 +12,7 @@ from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.sizes import flat_sizes
 from roofline.diagnosis.traffic import reread_s
+from roofline.ops.attending.attention_executed import AGAIN, THRICE, TWICE
 from roofline.ops.products.matmul_executed import whole_tiles
 from roofline.program import Item, Program
 from roofline.units import number_of, show, show_share
@@ -18,6 +20,8 @@ from roofline.units import number_of, show, show_share
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
 PADDED = 2.0  # assumed: executed over useful flop from which padding is worth a line
 SMALL = 10.0  # assumed: work of fewer starts than this is a matter of overhead, not of the operator
+# Tensor flop that an attention kernel runs over its formula's without any padding.
+AGAIN_AND_AGAIN = {THRICE: 3.0, AGAIN: 5 / 4, TWICE: 7 / 4}
 WORTH = 0.05  # share of a step that must be lost before it is said
 
 
@@ -109,14 +113,18 @@ def _filled(item: Item, program: Program) -> str:
 
 
 def _padded(item: Item) -> float:
-    """Executed over algorithmic flop on the tensor pipes; 1 where either is unknown."""
+    """Executed over algorithmic flop on the tensor pipes; 1 where either is unknown.
+
+    What an attention kernel runs again, or in three parts, fills no tile.
+    """
     work = item.placement.work
     if work.executed is None or work.algorithmic is None:
         return 1.0
     needed = {r: n for r, n in work.algorithmic.demand().items() if r.name.startswith("tensor-")}
     ran = work.executed.demand()
     ratios = [ran[r] / n for r, n in needed.items() if n and r in ran]
-    return max(ratios, default=1.0)
+    again = prod(AGAIN_AND_AGAIN.get(words, 1.0) for words in work.executed.conventions)
+    return max(ratios, default=1.0) / again
 
 
 def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -> Finding:

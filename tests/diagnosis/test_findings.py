@@ -440,6 +440,23 @@ def test_padding_by_a_rule_about_tiles():
     assert "RF202" not in codes(read(Script().add(full, 100_000).end_step().run()))
 
 
+def test_three_products_of_tf32_are_no_padding():
+    """fp32 attention of 32 x 16 x 1024 x 64, causal: 3 times 1.12 the flop; of one query 16 rows run."""
+
+    def attention(queries, dtype):
+        q, k = tensor(32, 16, queries, 64, dtype=dtype), tensor(32, 16, 1024, 64, dtype=dtype)
+        name = "aten::_scaled_dot_product_efficient_attention"
+        call = Call(name, (q, k, k, None, False, 0.0, queries > 1), (q,), "cuda")
+        return read(Script().add(call, 2_000).end_step().run())
+
+    (item,) = attention(1024, "fp32").by("call")
+    pipe = next(r for r in item.placement.work.executed.demand() if r.name.startswith("tensor"))
+    excess = item.placement.work.executed.demand()[pipe] / item.ledger.demand()[pipe]
+    assert 3.0 < excess < 3.6
+    assert "RF202" not in codes(attention(1024, "fp32"))
+    assert "RF202" in codes(attention(1, "bf16"))
+
+
 def test_a_ceiling_of_fewer_threads_is_no_roof_to_be_above():
     """20 ms of work at one thread's rate in 10 ms: with two threads nothing is wrong with that."""
     one = Ceiling(resource=VECTOR_FP32, rate=100e9, provenance=MEASURED, variant=Variant(threads=1))
