@@ -26,7 +26,7 @@ def reduced(size: int) -> Iterator[Way]:
             yield _of_rows(name, f"{bits}, {call}", run, size, m, row, alone=True)
     wide = 4
     block, resident = wide * WARP, units() * HELD[wide]
-    for column, waves, alone in ((64, 2, False), (248, 1, False), (64, 0, True), (248, 0, True)):
+    for column, waves, alone in ((64, 2, False), (248, 1, False), (64, 0, True), (992, 0, True)):
         columns = block * (waves * resident or units())
         # A block's threads stand in rows of 32: each takes one value in so many.
         taken = -(-column // (THREADS // wide // WARP))
