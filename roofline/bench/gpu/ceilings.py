@@ -81,7 +81,7 @@ class _Part:
 def measure(index: int, quick: bool = False, progress: Progress | None = None) -> Device:
     """Measure the GPU that torch calls ``cuda:index``.
 
-    About 80 s, 10 to 15 s when `quick`.  Ctrl-C raises `Stopped` with what there is.
+    About 80 s, 15 s when `quick`.  Ctrl-C raises `Stopped` with what there is.
     """
     return device(measured(index, quick, progress))
 
@@ -147,10 +147,8 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
         products = tuple(p for p in products if p.resource in QUICK_PIPES and not p.way)
         pipes = QUICK_PIPES
     ahead.compiled(unit, _compiling(unit, arrays, pipes, quick))
-    # First what depends most on how the card felt before.
-    yield _Part("matrix products", 18, lambda _: gemm.gemms(made, products, quick))
-    yield _Part("matrix pipes", 6, lambda _: tensor.pipes(made, pipes))
-    yield _Part("vector pipes", 3, lambda _: vector.loops(made))
+    yield _Part("matrix products", 20, lambda _: gemm.gemms(made, products, quick))
+    yield _Part("vector pipes", 4, lambda _: vector.loops(made))
     yield _Part("memory", 3, lambda _: memory.dram(made, arrays, quick))
     yield _Part("L2", 3, lambda _: memory.l2(made, arrays, quick, found.sweep))
     yield _Part("L1 and shared memory", 1, lambda _: onchip.levels(made))
@@ -162,6 +160,8 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
     if not quick:
         for what, load in _sustained(found, arrays):
             yield _Part(f"{what}, sustained", 11, _long(found, made, what, load))
+    # Last: after all of them products of the same process are 4 % slower, until it ends.
+    yield _Part("matrix pipes", 5, lambda _: tensor.pipes(made, pipes))
 
 
 def _sustained(found: Measured, arrays: memory.Pool) -> Iterator[tuple[str, Callable[[], Load]]]:

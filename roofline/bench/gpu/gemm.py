@@ -44,16 +44,16 @@ COUNT = 20  # samples of the best: pauses take longer than they do
 def shapes(units: int, *, quick: bool = False, slow: bool = False) -> tuple[Shape, ...]:
     """What is searched on a card of `units` multiprocessors.
 
-    8192 cubed is not always the best: a deeper k amortises the ends, a smaller cube the tail, and
-    with 64 rows a multiprocessor tiles of 128 x 256 and of 128 x 128 come out as whole rounds of
-    the card.
+    8192 cubed is not always the best: a deeper k amortises the ends, fewer rows the tail, and with
+    64 rows a multiprocessor tiles of 128 x 256 and of 128 x 128 come out as whole rounds of the
+    card.
     """
     rows = 64 * units
     if quick:
         return ((rows, 4096, 8192),)
     if slow:  # pipes under 100 Tflop/s need no large products
         return (4096, 4096, 4096), (8192, 8192, 2048), (rows, 8192, 2048), (rows, 4096, 4096)
-    return (rows, 4096, 8192), (8192, rows, 8192), (rows, 8192, 16384), (4096, 4096, 16384)
+    return (rows, 4096, 8192), (8192, rows, 8192), (rows, 8192, 16384), (4096, rows, 16384)
 
 
 PRODUCT = "matrix product"

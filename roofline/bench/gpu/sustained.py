@@ -16,7 +16,7 @@ REGISTER = Variant(reach=Reach.REGISTER)
 COPY = Variant(access="copy")
 SECONDS = 10.0
 ROW_S = 0.25  # between the rows of a trace
-_REST_S = 0.5  # before, so that a trace begins with a card at rest
+_REST_S = 1.0  # before, so that a trace begins with a card at rest
 # A sample, and what is queued at a time: a card at its power cap hunts about a clock within less.
 _CHUNK_S, _SAMPLES = 0.04, 30
 
