@@ -19,6 +19,7 @@ from roofline.units import number_of, show, show_share
 
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
 PADDED = 2.0  # assumed: executed over useful flop from which padding is worth a line
+MUCH = 1.5  # assumed: executed over useful flop from which it is part of the answer
 SMALL = 10.0  # assumed: work of fewer starts than this is a matter of overhead, not of the operator
 # Tensor flop that an attention kernel runs over its formula's without any padding.
 AGAIN_AND_AGAIN = {THRICE: 3.0, AGAIN: 5 / 4, TWICE: 7 / 4}
@@ -142,6 +143,7 @@ def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -
         ),
         evidence=(
             *(_reached(item) for item in items[:3]),
+            *_ran(first),
             *((f"and {number_of(len(items) - 3, 'more size')}",) if len(items) > 3 else ()),
             f"{show(lost_s, 's')} a step in "
             f"{number_of(sum(i.calls for i in items) / steps, 'call')}",
@@ -163,6 +165,18 @@ def _reached(item: Item) -> str:
         f"{show(ceiling.rate, unit)} ({ceiling.provenance.basis}"
         f"{f', {ceiling.variant}' if str(ceiling.variant) else ''})"
     )
+
+
+def _ran(item: Item) -> Iterator[str]:
+    """What it runs over its formula, by the rule of its kernels, and how far that explains it."""
+    bound, ran = item.placement.bounds[0], item.placement.work.executed
+    excess = (ran.demand().get(bound.demanded, 0) if ran else 0) / bound.amount
+    if excess >= MUCH and item.measured_s:
+        rate = excess * bound.amount / item.measured_s
+        yield (
+            f"it runs {excess:.1f} times the flop of its formula (estimated): "
+            f"{show(rate, f'{bound.demanded.unit}/s')}, {rate / bound.ceiling.rate:.0%} of the roof"
+        )
 
 
 def _next_step(item: Item) -> str:

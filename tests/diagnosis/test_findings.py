@@ -6,7 +6,7 @@ import pytest
 
 from roofline import ops
 from roofline.call import Call
-from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Fact, Variant
+from roofline.device import DRAM, TENSOR_BF16, TENSOR_TF32, VECTOR_FP32, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
 from roofline.diagnosis.sanity import ASK, DECLARE, incomplete_ledger
@@ -443,16 +443,19 @@ def test_padding_by_a_rule_about_tiles():
 def test_three_products_of_tf32_are_no_padding():
     """fp32 attention of 32 x 16 x 1024 x 64, causal: 3 times 1.12 the flop; of one query 16 rows run."""
 
-    def attention(queries, dtype):
+    def attention(queries, dtype, us=2_000):
         q, k = tensor(32, 16, queries, 64, dtype=dtype), tensor(32, 16, 1024, 64, dtype=dtype)
         name = "aten::_scaled_dot_product_efficient_attention"
         call = Call(name, (q, k, k, None, False, 0.0, queries > 1), (q,), "cuda")
-        return read(Script().add(call, 2_000).end_step().run())
+        tf32 = Ceiling(resource=TENSOR_TF32, rate=1e12, provenance=MEASURED)
+        return read(Script().add(call, us).end_step().run(on=device(tf32)))
 
     (item,) = attention(1024, "fp32").by("call")
     pipe = next(r for r in item.placement.work.executed.demand() if r.name.startswith("tensor"))
     excess = item.placement.work.executed.demand()[pipe] / item.ledger.demand()[pipe]
     assert 3.0 < excess < 3.6
+    below = only(attention(1024, "fp32", 4e6 * item.roof_s), "RF201")
+    assert f"it runs {excess:.1f} times the flop of its formula (estimated)" in below.evidence[1]
     assert "RF202" not in codes(attention(1024, "fp32"))
     assert "RF202" in codes(attention(1, "bf16"))
 
