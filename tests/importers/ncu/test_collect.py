@@ -163,6 +163,25 @@ def test_more_levels_and_caches_left_alone(profiler, tmp_path):
     assert collect.REPLAYED in run.recorder.warnings
 
 
+def test_a_doubt_is_told_once(profiler, capfd):
+    """On top of what is printed; where nothing is, and beside JSON, on standard error."""
+    (profiler / "page").write_text("==WARNING== a doubt of the profiler's\n" + PAGE)
+    said = {}
+    for option in ("--rows", "--quiet", "--json"):
+        options = ["import", option, *(["9"] if option == "--rows" else []), "bin/page"]
+        assert main(options) == 0
+        imported = capfd.readouterr()
+        options = [option] if option != "--rows" else []
+        assert main(["ncu", *options, "-o", "a.roof", sys.executable, "train.py", "0"]) == 0
+        profiled = capfd.readouterr()
+        said[option] = [
+            (text.out.count("doubt of the profiler"), text.err.count("doubt of the profiler"))
+            for text in (imported, profiled)
+        ]
+
+    assert said == {"--rows": [(1, 0)] * 2, "--quiet": [(0, 1)] * 2, "--json": [(1, 1)] * 2}
+
+
 def test_a_run_that_could_not_be_written_is_not_made(profiler, tmp_path, capfd):
     """The default name is looked at before the program runs, as a name that was given is."""
     (tmp_path / "train.ncu.roof").write_text("notes")
