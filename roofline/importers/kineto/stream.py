@@ -20,7 +20,7 @@ from roofline.importers.format import BOM, DAMAGE, Source
 from roofline.importers.kineto import mend
 from roofline.importers.kineto.event import EXACT_BELOW, Event, ExactEvent
 
-CHUNK = 4 << 20  # bytes
+CHUNK = 1 << 18  # bytes: the events of so many fit a cache
 _LONGEST = 64 << 20  # bytes without the end of an event: this is no list of events
 _TRIES = 3  # cuts that are tried before a chunk is taken apart
 
@@ -48,11 +48,13 @@ class Reader:
         with self._source.open() as stream:
             buffer = self._begin(stream)
             self._learn(buffer)
-            while chunk := self._read(stream):
+            enough = CHUNK // 2
+            while chunk := self._read(stream, max(CHUNK, len(buffer))):
                 buffer += chunk
-                if len(buffer) < CHUNK // 2:
+                if len(buffer) < enough:
                     continue
                 events, buffer = self._whole(buffer)
+                enough = max(CHUNK // 2, 2 * len(buffer))  # an event may be longer than a chunk
                 if events:
                     yield events
                 if len(buffer) > _LONGEST:
@@ -60,9 +62,9 @@ class Reader:
                     return
             yield self._last(buffer)
 
-    def _read(self, stream: BufferedReader) -> bytes:
+    def _read(self, stream: BufferedReader, size: int) -> bytes:
         try:
-            return stream.read1(CHUNK)
+            return stream.read1(size)
         except DAMAGE as error:
             self.truncated = f"the file is damaged or cut off ({error})"
             return b""
@@ -70,7 +72,7 @@ class Reader:
     def _begin(self, stream: BufferedReader) -> bytes:
         """Read up to the first event; what stands before it is about the whole trace."""
         buffer = b""
-        while chunk := self._read(stream):
+        while chunk := self._read(stream, CHUNK):
             buffer = (buffer + chunk).removeprefix(BOM)
             if buffer.lstrip()[:1] == b"[":
                 return buffer[buffer.index(b"[") + 1 :]
@@ -102,7 +104,8 @@ class Reader:
         """The events that `buffer` holds whole, and the rest of its text."""
         for brace, following in self._cuts(buffer):
             try:
-                return self._events(b"[" + buffer[: brace + 1] + b"]"), buffer[following:]
+                whole = memoryview(buffer)[: brace + 1]
+                return self._events(b"".join((b"[", whole, b"]"))), buffer[following:]
             except _REFUSED:
                 continue
         pieces = self._pieces(buffer)
