@@ -6,28 +6,30 @@ doubt it silences the advice on the whole program too.
 
 from collections.abc import Callable, Iterator
 
-from roofline.diagnosis.above import above_the_roof
-from roofline.diagnosis.alignment import unaligned
-from roofline.diagnosis.clocks import other_clock
-from roofline.diagnosis.compute import far_below, padding
-from roofline.diagnosis.counted import below_compulsory, inverted_levels
-from roofline.diagnosis.host import recompiled, uploads, waits
+from roofline.diagnosis.compute.alignment import unaligned
+from roofline.diagnosis.compute.far import far_below
+from roofline.diagnosis.compute.narrow import ridge_moved, unpacking
+from roofline.diagnosis.compute.on_pipe import on_pipe
+from roofline.diagnosis.compute.padding import padding
+from roofline.diagnosis.compute.precision import accumulate_in_16, tf32_unused
+from roofline.diagnosis.doubts.above import above_the_roof
+from roofline.diagnosis.doubts.clocks import other_clock
+from roofline.diagnosis.doubts.counted import below_compulsory, inverted_levels
+from roofline.diagnosis.doubts.ledger import incomplete_ledger
+from roofline.diagnosis.doubts.recording import before_the_window, cold_caches, graph_launches
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.links import exposed, link_roof
-from roofline.diagnosis.memory import at_the_roof, fresh_memory
-from roofline.diagnosis.narrow import ridge_moved, unpacking
-from roofline.diagnosis.on_pipe import on_pipe
-from roofline.diagnosis.overhead import launch_bound, overhead_bound
-from roofline.diagnosis.passes import excess_passes
-from roofline.diagnosis.picked import irregular
-from roofline.diagnosis.precision import accumulate_in_16, tf32_unused
-from roofline.diagnosis.recording import before_the_window, cold_caches, graph_launches
-from roofline.diagnosis.resident import from_cache
+from roofline.diagnosis.memory.fresh import fresh_memory
+from roofline.diagnosis.memory.on_roof import at_the_roof
+from roofline.diagnosis.memory.passes import excess_passes
+from roofline.diagnosis.memory.picked import irregular
+from roofline.diagnosis.memory.resident import from_cache
+from roofline.diagnosis.memory.traffic import copies, excess_traffic
+from roofline.diagnosis.overhead.gaps import launch_bound, overhead_bound
+from roofline.diagnosis.overhead.host import recompiled, uploads, waits
+from roofline.diagnosis.overhead.sizes import flat
+from roofline.diagnosis.overhead.startup import starting_up
 from roofline.diagnosis.rule import Finding
-from roofline.diagnosis.sanity import incomplete_ledger
-from roofline.diagnosis.sizes import flat
-from roofline.diagnosis.startup import starting_up
-from roofline.diagnosis.traffic import copies, excess_traffic
 from roofline.program import Program
 
 Rule = Callable[[Program], Iterator[Finding]]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from roofline.device import NETWORK, NVLINK
-from roofline.diagnosis.memory import visible
 from roofline.diagnosis.prediction import down_to, to_roof_s
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import visible
 from roofline.program import Item, Program
 from roofline.program.chains import NEAR
 from roofline.units import show

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from roofline.device import PCIE
-from roofline.diagnosis.overhead import ELSEWHERE, NO_START_S
-from roofline.diagnosis.startup import startup_s
-from roofline.diagnosis.traffic import COPIES
+from roofline.diagnosis.memory.traffic import COPIES
+from roofline.diagnosis.overhead.gaps import ELSEWHERE, NO_START_S
+from roofline.diagnosis.overhead.startup import startup_s
 from roofline.program import Item, Program
 from roofline.units import number_of, show, show_share
 

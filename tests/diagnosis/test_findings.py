@@ -9,7 +9,7 @@ from roofline.call import Call
 from roofline.device import DRAM, TENSOR_BF16, TENSOR_TF32, VECTOR_FP32, Ceiling, Fact, Variant
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
-from roofline.diagnosis.sanity import ASK, DECLARE, incomplete_ledger
+from roofline.diagnosis.doubts.ledger import ASK, DECLARE, incomplete_ledger
 from roofline.ops import PRODUCTS
 from roofline.program import read, single
 from roofline.provenance import spread

@@ -7,7 +7,7 @@ import pytest
 from roofline.call import Call
 from roofline.device import DRAM, TENSOR_BF16, TENSOR_FP8, TENSOR_FP16, VECTOR_FP32, Ceiling, Device
 from roofline.diagnosis import diagnose
-from roofline.diagnosis.narrow import ridge_moved
+from roofline.diagnosis.compute.narrow import ridge_moved
 from roofline.program import read, single
 from roofline.program.whatif import what_if
 from roofline.work import Entry, algorithmic

@@ -23,9 +23,9 @@ from roofline.diagnosis.kernels.pipes import no_fma, special_functions, wrong_pi
 from roofline.diagnosis.kernels.shape import square_tile
 from roofline.diagnosis.kernels.stalls import nothing_busy
 from roofline.diagnosis.kernels.tiles import empty_tiles
+from roofline.diagnosis.memory.traffic import copies
 from roofline.diagnosis.prediction import added
 from roofline.diagnosis.rule import Finding
-from roofline.diagnosis.traffic import copies
 from roofline.program import Program
 from roofline.program.overlap import talks
 from roofline.units import number_of

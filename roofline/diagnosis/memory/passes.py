@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from roofline.diagnosis.memory import WORTH
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import WORTH
 from roofline.program import Program
 from roofline.program.chain import together
 from roofline.program.chains import NEAR, Chain

@@ -10,7 +10,7 @@ from roofline.device import (
     VECTOR_FP32,
     Resource,
 )
-from roofline.diagnosis.precision import accumulate_in_16, tf32_unused
+from roofline.diagnosis.compute.precision import accumulate_in_16, tf32_unused
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
 from roofline.program import Item, Program

@@ -7,7 +7,7 @@ another pipe or a lighter algorithm for flop, the clock for anything.
 from collections.abc import Iterator, Sequence
 
 from roofline.device import DRAM, SFU, TENSOR_TF32, UPDATE, VECTOR_FP32
-from roofline.diagnosis.precision import PRODUCTS
+from roofline.diagnosis.compute.precision import PRODUCTS
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
 from roofline.program import Item, Program

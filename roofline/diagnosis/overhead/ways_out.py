@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from roofline.device import DISPATCH, LAUNCH
-from roofline.diagnosis.passes import worth_chains
+from roofline.diagnosis.memory.passes import worth_chains
 from roofline.program import Program
 from roofline.units import number_of, show
 

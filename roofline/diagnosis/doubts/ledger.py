@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from roofline.diagnosis.recording import GRAPHS
+from roofline.diagnosis.doubts.recording import GRAPHS
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import number_of, show

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from roofline.device import LAUNCH
+from roofline.diagnosis.overhead.startup import startup_s
+from roofline.diagnosis.overhead.ways_out import ways_out
 from roofline.diagnosis.rule import Finding
-from roofline.diagnosis.starts import ways_out
-from roofline.diagnosis.startup import startup_s
 from roofline.program import Program
 from roofline.units import number_of, show
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from roofline.diagnosis.memory import visible
 from roofline.diagnosis.prediction import to_roof_s
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import visible
 from roofline.program import Item, Program
 from roofline.program.chain import NEAR
 from roofline.units import show

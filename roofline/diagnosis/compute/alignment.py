@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from roofline.call import Tensor
-from roofline.diagnosis.memory import visible
 from roofline.diagnosis.prediction import to_roof_s
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import visible
 from roofline.ops.dtype import size
 from roofline.ops.products.matmul_executed import whole_tiles
 from roofline.program import Item, Program

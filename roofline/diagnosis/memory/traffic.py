@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from roofline.device import DRAM, PCIE
-from roofline.diagnosis.counted import leavings
-from roofline.diagnosis.memory import visible
-from roofline.diagnosis.narrow import unpacked
+from roofline.diagnosis.compute.narrow import unpacked
+from roofline.diagnosis.doubts.counted import leavings
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import visible
 from roofline.program import Item, Program
 from roofline.units import number_of, show
 

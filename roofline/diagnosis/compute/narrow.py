@@ -11,9 +11,9 @@ from roofline.device import (
     TENSOR_INT8,
     Ceiling,
 )
-from roofline.diagnosis.memory import visible
 from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import visible
 from roofline.placement import Bound
 from roofline.program import Item, Program
 from roofline.units import number_of, show

@@ -1,0 +1,1 @@
+"""RF2xx: products and pipes, and room below every roof."""

@@ -1,0 +1,1 @@
+"""RF1xx: bound by a memory boundary."""

@@ -1,0 +1,57 @@
+"""RF102: one operator fills its memory boundary with the bytes that it needs."""
+
+from collections.abc import Iterator
+
+from roofline.device import NETWORK, NVLINK
+from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.worth import visible
+from roofline.program import Item, Program
+from roofline.program.chains import NEAR
+from roofline.units import show
+from roofline.work import Count
+
+MIXED = 0.95  # share of the highest ceiling, below which the mix is worth a word
+
+
+def at_the_roof(program: Program) -> Iterator[Finding]:
+    """RF102: one operator, alone, fills its memory boundary with its compulsory bytes."""
+    chained = {s for chain in program.chains for s in chain.signatures}
+    for item in program.by("call"):
+        bound, fraction = item.binding, item.roof_fraction
+        if bound is None or fraction is None or item.too_short or item.signatures[0] in chained:
+            continue
+        if not bound.demanded.is_boundary or fraction < NEAR or not visible(program, item):
+            continue
+        if bound.demanded in (NVLINK, NETWORK):
+            continue  # RF502 speaks of links
+        if item.placement.count is not Count.ALGORITHMIC:
+            continue  # bytes that a counter saw may be more than the work needs
+        yield Finding(
+            code="RF102",
+            item=item.name,
+            claim=(
+                f"{item.name} ({item.shapes}) is at {fraction:.0%} of its {bound.demanded.name} "
+                "roof with no byte more than its formula needs: nothing to gain by tuning it"
+            ),
+            evidence=(
+                f"{show(bound.amount / item.calls, 'B')} a call in "
+                f"{show((item.measured_s or 0) / item.calls, 's')}",
+                f"{bound.demanded.name} ceiling {show(bound.ceiling.rate, 'B/s')}, "
+                f"{bound.ceiling.provenance.basis}, {bound.ceiling.variant}",
+                *_mix(item, program),
+            ),
+            next_step="stop here, or change the algorithm or the data type",
+            saves_s=0.0,
+            wrong_if="a version that moves the same bytes runs clearly faster",
+        )
+
+
+def _mix(item: Item, program: Program) -> Iterator[str]:
+    """What its mix of reads and writes costs against the best mix of that boundary."""
+    bound = item.placement.bounds[0]
+    highest = program.roof.highest(bound.demanded)
+    if highest and bound.ceiling.rate < MIXED * highest:
+        yield (
+            f"its mix of reads and writes has a ceiling of its own: {show(highest, 'B/s')} are "
+            "reached with another mix"
+        )

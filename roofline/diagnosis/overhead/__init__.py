@@ -1,0 +1,1 @@
+"""RF3xx: time that does not follow the work."""
