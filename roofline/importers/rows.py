@@ -9,7 +9,7 @@ from roofline.runfile import arrow_schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SHARED = 65_536  # rows that stand for as many more
+MANY = 1 << 18  # rows that are made together, and that stand for as many more where they are alike
 
 
 def events(columns: Mapping[str, Any]) -> "pa.Table":
@@ -62,13 +62,13 @@ def _block(value: Any, kind: Any) -> "pa.Array":
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
-        numbers = pa.repeat(pa.scalar(0, pa.int32()), _SHARED)
+        numbers = pa.repeat(pa.scalar(0, pa.int32()), MANY)
         return pa.DictionaryArray.from_arrays(numbers, pa.array([value], pa.string()))
-    return pa.array([value] * _SHARED, kind)
+    return pa.array([value] * MANY, kind)
 
 
 def _repeated(block: "pa.Array", count: int) -> "pa.ChunkedArray":
     import pyarrow as pa
 
     whole, rest = divmod(count, len(block))
-    return pa.chunked_array([*[block] * whole, block.slice(0, rest)], block.type)
+    return pa.chunked_array([block] * whole + [block.slice(0, rest)] * (rest > 0), block.type)

@@ -1,6 +1,6 @@
 """From joined activities and launches to the events, signatures and steps of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -8,10 +8,10 @@ from roofline.called import readable
 from roofline.importers import copies
 from roofline.importers.nsys.configured import Configured
 from roofline.importers.nsys.gathered import Value
-from roofline.importers.nsys.joins import BATCH, Joined
+from roofline.importers.nsys.joins import Joined
 from roofline.importers.nsys.ranges import Range, Timeline, divided
 from roofline.importers.nsys.read import WHAT, Database
-from roofline.importers.rows import events, same, worded
+from roofline.importers.rows import MANY, events, same, worded
 from roofline.importers.windows import window_of
 from roofline.runfile import Signature, Step, arrow_schema
 from roofline.work import unknown
@@ -47,10 +47,8 @@ def convert(joined: Joined, database: Database, line: Timeline) -> Converted:
     into = _Rows(joined, database, line.paths, steps)
     count = sum(part.num_rows for part in joined.activities)
     parts = [into.none()]
-    while joined.activities:
-        parts.append(into.activities(joined.activities.pop(0), count))
-    while joined.launches:
-        parts.append(into.launches(joined.launches.pop(0)))
+    parts += [into.activities(rows, count) for rows in _given_up(joined.activities)]
+    parts += [into.launches(rows) for rows in _given_up(joined.launches)]
     return Converted(
         signatures=tuple(into.made.signatures),
         steps=into.steps,
@@ -81,7 +79,7 @@ class _Rows:
         self._kinds = list(dict.fromkeys(kinds))
         self._kind = pa.array(map(self._kinds.index, kinds), pa.int32())
         self._stream = pa.array([stream for (stream,) in database.values["stream"]], pa.int64())
-        self._counters = Configured(database.values["configuration"], BATCH)
+        self._counters = Configured(database.values["configuration"], MANY)
         self._paths = pa.array(paths, pa.string())
         # Ids of processes say nothing afterwards; of one alone neither does its number.
         processes = joined.processes if len(joined.processes) > 1 else ()
@@ -195,6 +193,19 @@ def _steps(steps: Sequence[Range], origin: int, end: int) -> tuple[Step, ...]:
         Step(start_ns=start - origin, duration_ns=stop - start, name=text)
         for (_, start, _, text), stop in zip(steps, ends, strict=True)
     )
+
+
+def _given_up(batches: "list[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """The same rows in as few batches as MANY rows at a time make: each part is looked at often."""
+    import pyarrow as pa
+
+    while batches:
+        group = [batches.pop(0)]
+        count = group[0].num_rows
+        while batches and count + batches[0].num_rows <= MANY:
+            count += batches[0].num_rows
+            group.append(batches.pop(0))
+        yield from pa.Table.from_batches(group).combine_chunks().to_batches()
 
 
 def _kind(what: str) -> str:

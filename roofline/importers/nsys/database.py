@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BESIDE = ("-wal", "-journal")  # files beside a database, by the ends of their names
-ROWS = 32_768  # fetched at a time: their columns fit a cache
+ROWS = 1 << 18  # fetched at a time: as many as are then looked at together
 
 
 @contextmanager

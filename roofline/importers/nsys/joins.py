@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.importers.nsys.ranges import Timeline
 from roofline.importers.nsys.read import Database
-from roofline.importers.rows import same
+from roofline.importers.rows import MANY, same
 from roofline.runfile import Gap
 from roofline.units import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH = 65_536  # rows of what is joined, at most
 _SPARSE = 4  # ids of launches may have so many gaps between them, of each one, to be looked up
 # The last moment of a thread at which another range began or ended, and what holds since.
 _RANGES = """
@@ -63,8 +62,8 @@ def join(database: Database, line: Timeline) -> Joined:
     return Joined(
         device=device,
         span=_span(ran, launches),
-        activities=pa.table(activities).to_batches(max_chunksize=BATCH),
-        launches=kept.to_batches(max_chunksize=BATCH),
+        activities=pa.table(activities).to_batches(max_chunksize=MANY),
+        launches=kept.to_batches(max_chunksize=MANY),
         keys=_here(ran["key"]),
         processes=_here(process),
         names=_here(launches["name"]),
