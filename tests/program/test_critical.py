@@ -1,9 +1,14 @@
 """Streams beside each other, and the path that the length of a step is made of."""
 
+from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from roofline.program import critical
 from roofline.program.critical import critical_path
 from roofline.program.overlap import overlap
 from roofline.report import device_time
@@ -101,3 +106,23 @@ def test_in_words():
         "30.0 us ran beside it"
     )
     assert device_time.words({"critical_path": None}) == device_time.words(None) == ""
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3000), st.integers(-2000, 3000), st.integers(0, 2)), max_size=8),
+    begin=st.integers(-500, 3000), more=st.integers(0, 500),
+)  # fmt: skip
+def test_all_at_once_is_the_walk_from_one_to_the_next(rows, begin, more):
+    """Durations, gaps (overlaps below 0) and keys; where all are on the path, and where not."""
+    work, at = critical._Work(), 0
+    for duration, gap, key in rows:
+        at += gap
+        for column, value in ((work.start, at), (work.end, at + duration), (work.key, key)):
+            column.append(value)
+        at += duration
+    end = max([*work.end, begin]) + more
+    once, walked = Counter(), Counter()
+    found = critical._walk(work, begin, end, once)
+    with patch.object(critical, "_one_by_one", return_value=None):
+        assert found == critical._walk(work, begin, end, walked)
+    assert +once == +walked
