@@ -16,7 +16,7 @@ def main(program: str, kind: str, folder: str, *options: str) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["roofline.importers", "roofline.counters"]):
-        import roofline.importers.kineto.read
+        import roofline.importers.kineto.trace
         import roofline.importers.nsys.convert  # noqa: F401  # loaded late otherwise
         from roofline.importers import load
     from roofline.errors import RooflineError

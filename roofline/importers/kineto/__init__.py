@@ -6,21 +6,19 @@ copies and memsets; runtime and driver calls; steps, optimizer steps, modules.  
 Units: ``ts`` and ``dur`` are microseconds, whatever ``displayTimeUnit`` says (that is for viewers).
 Specification: Trace Event Format (Chromium); pytorch/kineto, ``libkineto/src/output_json.cpp``.
 
-What a file becomes, in the order of the way through it:
+What a file becomes, one folder after the other; `trace` goes all the way:
 
-event, stream, mend      the file -> batches of typed events, whatever state it is in
-columns                  -> columns; equal calls fold by their text
-stretches, times, doubt  -> stretches of time that fit in memory; times that cannot be
-names, nesting           what a span is by its name, and which operator it belongs to
-launched, join           which launch and which operator started what ran on the device
-answers                  forward and backward, by autograd's numbers
-steps, overhead          where a repetition ends; the profiler's own work
-walked                   all of this on the first way through the stretches
-arguments, lists         recorded text -> `Call`
-signatures, compiled, configuration   distinct calls and kernels, accounted for
-rows, assemble           -> the rows of a run, on the second way
-about, notes, gaps       device, versions, rank; what was repaired, skipped or is missing
-convert, read            all of it together
+read        event, stream, mend: the file -> batches of typed events, whatever state it is in;
+            columns: one array a field, equal calls folded by their text
+stretches   divide, times, doubt: stretches of time that fit in memory; times that cannot be
+join        names, nesting, repeated: what a span is by its name, which operator it belongs to;
+            launched, owners: which launch and which operator started what ran on the device;
+            answers, phases: forward and backward, by autograd's numbers; steps, overhead: where a
+            repetition ends, and the profiler's own work; walked: the first way through a trace
+account     arguments, lists: recorded text -> `Call`; signatures, compiled, configuration:
+            distinct calls and kernels, accounted for
+convert     rows, assemble: the rows of a run, on the second way; about, notes, gaps: device,
+            versions, rank; what was repaired, skipped or is missing; whole: all of it together
 """
 
 import re
@@ -46,7 +44,7 @@ def recognises(head: bytes) -> bool:
 
 def load(sources: Sequence[Source], options: Options) -> Run:
     """Read one trace into a run."""
-    from roofline.importers.kineto.read import read
+    from roofline.importers.kineto.trace import read
 
     return read(one(sources, "trace"), options)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from roofline.errors import RooflineError
 from roofline.importers import load
-from roofline.importers.kineto import read
-from roofline.importers.kineto.stretches import ROWS, Stretches
+from roofline.importers.kineto import trace as read
+from roofline.importers.kineto.stretches.divide import ROWS, Stretches
 from roofline.report.document import of_run
 from tests.importers.kineto.traces import Trace, matmul
 from tests.importers.memory import bounded

@@ -130,8 +130,8 @@ def test_phases_modules_and_steps(runs):
 
 def test_the_list_of_composites_is_the_dispatcher_s():
     """Written down, because importing needs no torch; of the version that the file names."""
-    from roofline.capture.operator import describe
-    from roofline.importers.kineto.names import composites
+    from roofline.capture.calls.operator import describe
+    from roofline.importers.kineto.join.names import composites
 
     splits: dict[str, set[bool]] = {}
     for full in torch._C._dispatch_get_all_op_names():

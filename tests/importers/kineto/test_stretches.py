@@ -11,8 +11,8 @@ import pytest
 from roofline import kept
 from roofline.errors import BadInput
 from roofline.importers import load
-from roofline.importers.kineto import read
-from roofline.importers.kineto.stretches import Stretches
+from roofline.importers.kineto import trace as read
+from roofline.importers.kineto.stretches.divide import Stretches
 from roofline.report.document import of_run
 from tests.importers.kineto.traces import Trace, matmul
 

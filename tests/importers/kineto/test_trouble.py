@@ -261,7 +261,7 @@ def test_any_layout_of_the_same_events_is_the_same_run(tmp_path):
 
 def test_many_chunks(tmp_path, monkeypatch):
     """Chunks of 4 kB cut the text in every place."""
-    from roofline.importers.kineto import stream
+    from roofline.importers.kineto.read import stream
 
     trace = Trace()
     for at in range(200):

@@ -8,7 +8,7 @@ Recomputation that stops early (the default of `use_reentrant=False`) is recorde
 at which it stopped, although that did nothing: a trace has one more than ran.
 """
 
-from roofline.importers.kineto.rows import RECOMPUTED
+from roofline.importers.kineto.join.phases import RECOMPUTED
 
 
 class Repeated:

@@ -2,11 +2,11 @@
 
 from roofline.errors import BadInput
 from roofline.importers.format import Options, Source
-from roofline.importers.kineto import about, notes
-from roofline.importers.kineto.columns import Columns
-from roofline.importers.kineto.convert import convert
-from roofline.importers.kineto.stream import Reader
-from roofline.importers.kineto.stretches import Stretches
+from roofline.importers.kineto.convert import about, notes
+from roofline.importers.kineto.convert.whole import convert
+from roofline.importers.kineto.read.columns import Columns
+from roofline.importers.kineto.read.stream import Reader
+from roofline.importers.kineto.stretches.divide import Stretches
 from roofline.runfile import Recorder, Run
 
 

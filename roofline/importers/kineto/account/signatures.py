@@ -8,12 +8,12 @@ from roofline import ops
 from roofline.call import Math, worded
 from roofline.called import readable
 from roofline.importers import copies
-from roofline.importers.kineto.arguments import Unreadable, among, call, squared
-from roofline.importers.kineto.columns import Columns
-from roofline.importers.kineto.compiled import compiled_kernel
-from roofline.importers.kineto.event import whole
-from roofline.importers.kineto.lists import types_by_shape
-from roofline.importers.kineto.names import SAME, SQUARES
+from roofline.importers.kineto.account.arguments import Unreadable, among, call, squared
+from roofline.importers.kineto.account.compiled import compiled_kernel
+from roofline.importers.kineto.account.lists import types_by_shape
+from roofline.importers.kineto.join.names import SAME, SQUARES
+from roofline.importers.kineto.read.columns import Columns
+from roofline.importers.kineto.read.event import whole
 from roofline.runfile import Signature
 from roofline.work import Ledger, unknown
 

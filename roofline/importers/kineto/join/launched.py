@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import LAUNCH, NONE, Columns
-from roofline.importers.kineto.times import Times, arrow, integers
+from roofline.importers.kineto.read.columns import LAUNCH, NONE, Columns
+from roofline.importers.kineto.stretches.times import Times, arrow, integers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from roofline.importers.kineto.event import number
+from roofline.importers.kineto.read.event import number
 
 NAMES = (
     "registers per thread", "shared memory", "blocks per SM", "warps per SM",

@@ -7,7 +7,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import NONE, Activities, Spans
+from roofline.importers.kineto.read.columns import NONE, Activities, Spans
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from roofline.importers.kineto.event import Args, Event, number, whole
+from roofline.importers.kineto.read.event import Args, Event, number, whole
 
 OP, LAUNCH, RANGE, KERNEL, COPY, PYTHON, OVERHEAD = range(7)
 # Categories of every dialect, 2021 to today.

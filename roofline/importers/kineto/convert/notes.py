@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from roofline.importers.kineto.columns import Columns
-from roofline.importers.kineto.doubt import Doubt
-from roofline.importers.kineto.stream import Reader
-from roofline.importers.kineto.walked import Whole
+from roofline.importers.kineto.join.walked import Whole
+from roofline.importers.kineto.read.columns import Columns
+from roofline.importers.kineto.read.stream import Reader
+from roofline.importers.kineto.stretches.doubt import Doubt
 from roofline.units import number_of
 
 BY_ID = "launches stand on threads without operators: they were joined by their External id"

@@ -17,8 +17,8 @@ import msgspec
 
 from roofline.errors import BadInput
 from roofline.importers.format import BOM, DAMAGE, Source
-from roofline.importers.kineto import mend
-from roofline.importers.kineto.event import EXACT_BELOW, Event, ExactEvent
+from roofline.importers.kineto.read import mend
+from roofline.importers.kineto.read.event import EXACT_BELOW, Event, ExactEvent
 
 CHUNK = 1 << 18  # bytes: the events of so many fit a cache
 _LONGEST = 64 << 20  # bytes without the end of an event: this is no list of events

@@ -53,7 +53,7 @@ def composites() -> frozenset[str]:
 
     The list is that of the dispatcher of the PyTorch version its first line names.
     """
-    text = (files("roofline.importers.kineto") / "composites.txt").read_text("utf-8")
+    text = (files("roofline.importers.kineto.join") / "composites.txt").read_text("utf-8")
     return frozenset(line for line in text.splitlines() if not line.startswith("#"))
 
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.answers import Answers
-from roofline.importers.kineto.columns import NONE, OP, Activities, Columns, Spans
-from roofline.importers.kineto.doubt import Doubt, doubted
-from roofline.importers.kineto.launched import Launched, launched
-from roofline.importers.kineto.nesting import Modules, Nested, Walk
-from roofline.importers.kineto.overhead import Interval, merged, without
-from roofline.importers.kineto.steps import Cut, Window, cut, used
-from roofline.importers.kineto.stretches import Stretch
-from roofline.importers.kineto.times import Times, in_order, integers, octets
+from roofline.importers.kineto.join.answers import Answers
+from roofline.importers.kineto.join.launched import Launched, launched
+from roofline.importers.kineto.join.nesting import Modules, Nested, Walk
+from roofline.importers.kineto.join.overhead import Interval, merged, without
+from roofline.importers.kineto.join.steps import Cut, Window, cut, used
+from roofline.importers.kineto.read.columns import NONE, OP, Activities, Columns, Spans
+from roofline.importers.kineto.stretches.divide import Stretch
+from roofline.importers.kineto.stretches.doubt import Doubt, doubted
+from roofline.importers.kineto.stretches.times import Times, in_order, integers, octets
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,10 +9,10 @@ from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.format import Options
-from roofline.importers.kineto.columns import Columns
-from roofline.importers.kineto.event import whole
-from roofline.importers.kineto.names import one_line
-from roofline.importers.kineto.stream import Reader
+from roofline.importers.kineto.join.names import one_line
+from roofline.importers.kineto.read.columns import Columns
+from roofline.importers.kineto.read.event import whole
+from roofline.importers.kineto.read.stream import Reader
 from roofline.importers.nameless import size
 
 _VERSIONS = {

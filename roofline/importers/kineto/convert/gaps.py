@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import NONE, Columns
-from roofline.importers.kineto.join import Joined
-from roofline.importers.kineto.names import one_line
-from roofline.importers.kineto.steps import Cut
-from roofline.importers.kineto.times import octets
-from roofline.importers.kineto.walked import Walked
+from roofline.importers.kineto.join.names import one_line
+from roofline.importers.kineto.join.owners import Joined
+from roofline.importers.kineto.join.steps import Cut
+from roofline.importers.kineto.join.walked import Walked
+from roofline.importers.kineto.read.columns import NONE, Columns
+from roofline.importers.kineto.stretches.times import octets
 from roofline.runfile import Gap
 from roofline.units import number_of
 

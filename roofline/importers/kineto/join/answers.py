@@ -7,9 +7,9 @@ counts for itself.
 
 from array import array
 
-from roofline.importers.kineto.columns import NONE, OP, Columns
-from roofline.importers.kineto.nesting import Nested
-from roofline.importers.kineto.rows import BACKWARD, FORWARD, OTHER
+from roofline.importers.kineto.join.nesting import Nested
+from roofline.importers.kineto.join.phases import BACKWARD, FORWARD, OTHER
+from roofline.importers.kineto.read.columns import NONE, OP, Columns
 
 _PAGE = 6  # bits of a number within its page: numbers follow one another, so that pages fill up
 

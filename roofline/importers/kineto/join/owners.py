@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from roofline.call import Math
 from roofline.importers import copies
-from roofline.importers.kineto import names
-from roofline.importers.kineto.columns import COPY, NONE, Columns
-from roofline.importers.kineto.launched import Launched
-from roofline.importers.kineto.nesting import Nested
-from roofline.importers.kineto.times import arrow, integers, known
+from roofline.importers.kineto.join import names
+from roofline.importers.kineto.join.launched import Launched
+from roofline.importers.kineto.join.nesting import Nested
+from roofline.importers.kineto.read.columns import COPY, NONE, Columns
+from roofline.importers.kineto.stretches.times import arrow, integers, known
 
 if TYPE_CHECKING:
     import pyarrow as pa

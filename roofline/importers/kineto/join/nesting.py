@@ -10,10 +10,10 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from roofline.importers.kineto import names
-from roofline.importers.kineto.columns import LAUNCH, NONE, OP, Columns
-from roofline.importers.kineto.repeated import Repeated
-from roofline.importers.kineto.rows import BACKWARD, OPTIMIZER, OTHER
+from roofline.importers.kineto.join import names
+from roofline.importers.kineto.join.phases import BACKWARD, OPTIMIZER, OTHER
+from roofline.importers.kineto.join.repeated import Repeated
+from roofline.importers.kineto.read.columns import LAUNCH, NONE, OP, Columns
 
 
 @dataclass(slots=True)

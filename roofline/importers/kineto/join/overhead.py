@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from roofline.importers.kineto.times import Times, integers
+from roofline.importers.kineto.stretches.times import Times, integers
 from roofline.runfile import Step
 
 Interval = tuple[int, int]

@@ -15,9 +15,17 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from roofline.importers.kineto.columns import LAUNCH, NONE, OP, RANGE, Activities, Columns, Spans
-from roofline.importers.kineto.doubt import Streams, earliest_ends
-from roofline.importers.kineto.times import Times, arrow, ended, times
+from roofline.importers.kineto.read.columns import (
+    LAUNCH,
+    NONE,
+    OP,
+    RANGE,
+    Activities,
+    Columns,
+    Spans,
+)
+from roofline.importers.kineto.stretches.doubt import Streams, earliest_ends
+from roofline.importers.kineto.stretches.times import Times, arrow, ended, times
 from roofline.kept import Kept
 
 if TYPE_CHECKING:

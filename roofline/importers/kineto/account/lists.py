@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from roofline.importers.kineto.arguments import DTYPES
+from roofline.importers.kineto.account.arguments import DTYPES
 
 Shape = tuple[int, ...]
 

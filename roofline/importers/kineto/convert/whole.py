@@ -9,20 +9,20 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto import notes
-from roofline.importers.kineto.assemble import Assembly, Sections
-from roofline.importers.kineto.columns import Columns, Numbers
-from roofline.importers.kineto.configuration import configuration
-from roofline.importers.kineto.gaps import Tally
-from roofline.importers.kineto.join import join
-from roofline.importers.kineto.nesting import by_external_id
-from roofline.importers.kineto.overhead import set_apart
-from roofline.importers.kineto.rows import Words
-from roofline.importers.kineto.signatures import Device, Signatures
-from roofline.importers.kineto.steps import measured
-from roofline.importers.kineto.stretches import Stretches
-from roofline.importers.kineto.times import integers
-from roofline.importers.kineto.walked import Walked, Whole, Work
+from roofline.importers.kineto.account.configuration import configuration
+from roofline.importers.kineto.account.signatures import Device, Signatures
+from roofline.importers.kineto.convert import notes
+from roofline.importers.kineto.convert.assemble import Assembly, Sections
+from roofline.importers.kineto.convert.gaps import Tally
+from roofline.importers.kineto.convert.rows import Words
+from roofline.importers.kineto.join.nesting import by_external_id
+from roofline.importers.kineto.join.overhead import set_apart
+from roofline.importers.kineto.join.owners import join
+from roofline.importers.kineto.join.steps import measured
+from roofline.importers.kineto.join.walked import Walked, Whole, Work
+from roofline.importers.kineto.read.columns import Columns, Numbers
+from roofline.importers.kineto.stretches.divide import Stretches
+from roofline.importers.kineto.stretches.times import integers
 from roofline.kept import Shelf
 from roofline.runfile import Gap, Signature, Step
 

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from roofline.importers.kineto import rows as row
-from roofline.importers.kineto.columns import COPY, LAUNCH, NONE, Columns
-from roofline.importers.kineto.join import ON_DEVICE, Joined, math
-from roofline.importers.kineto.nesting import Nested
-from roofline.importers.kineto.rows import Words, table
-from roofline.importers.kineto.signatures import Signatures
-from roofline.importers.kineto.steps import Cut
-from roofline.importers.kineto.times import Times, arrow, integers, known, octets
+from roofline.importers.kineto.account.signatures import Signatures
+from roofline.importers.kineto.convert import rows as row
+from roofline.importers.kineto.convert.rows import Words, table
+from roofline.importers.kineto.join.nesting import Nested
+from roofline.importers.kineto.join.owners import ON_DEVICE, Joined, math
+from roofline.importers.kineto.join.phases import OPTIMIZER, OTHER
+from roofline.importers.kineto.join.steps import Cut
+from roofline.importers.kineto.read.columns import COPY, LAUNCH, NONE, Columns
+from roofline.importers.kineto.stretches.times import Times, arrow, integers, known, octets
 from roofline.kept import Kept
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Assembly:
 
         did = octets(self.joined.did).take(rows)
         key = arrow(self.columns.spans.key).take(rows).cast(pa.int64())
-        steps = pc.equal(octets(self.nested.phase).take(rows), row.OPTIMIZER)
+        steps = pc.equal(octets(self.nested.phase).take(rows), OPTIMIZER)
         flags = pc.multiply(did.cast(pa.int64()), 2)
         code = pc.add(pc.multiply(key, 256), pc.add(flags, _number(steps, 1)))
 
@@ -167,7 +168,7 @@ class Assembly:
             "step": self.cut.of(begun),
             "start_ns": pc.subtract(start, self.origin),
             "duration_ns": self.activities.duration.take(rows),
-            "phase": pc.fill_null(octets(nested.phase).take(launch), _number8(row.OTHER)),
+            "phase": pc.fill_null(octets(nested.phase).take(launch), _number8(OTHER)),
             "module": pc.fill_null(arrow(nested.module).take(launch), 0),
             "stream": known(arrow(ran.stream).take(rows)),
             "parent": self._causes(rows, place),

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roofline.importers.kineto.columns import Activities
-from roofline.importers.kineto.times import Times, arrow, ended, integers
+from roofline.importers.kineto.read.columns import Activities
+from roofline.importers.kineto.stretches.times import Times, arrow, ended, integers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,0 +1,1 @@
+"""Recorded texts -> calls and kernels, each distinct one accounted for once."""

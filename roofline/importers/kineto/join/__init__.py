@@ -1,0 +1,1 @@
+"""What belongs together: operators, launches, what ran on devices, steps, autograd's nodes."""
