@@ -102,7 +102,7 @@ FAULTS = (
         "if part.recomputed and resource.is_pipe:", "if False:", ("tests/program/test_flop.py",),
     ),
     Fault(
-        "convolutions follow cuBLAS", "roofline/capture/precision.py",
+        "convolutions follow cuBLAS", "roofline/capture/calls/precision.py",
         'if "conv" in name:', 'if "convolutions" in name:', ("tests/capture/test_precision.py",),
     ),
     Fault(

@@ -17,15 +17,12 @@ from roofline import ops
 from roofline.accounting.account import Line
 from roofline.accounting.launches import Launches
 from roofline.call import Call
-from roofline.capture import bodies, odd
 from roofline.capture.book import Book
-from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
-from roofline.capture.frames import leave_alone
-from roofline.capture.layouts import any_sparse
-from roofline.capture.modules import Modules
-from roofline.capture.nested import any_nested
-from roofline.capture.operator import Operator, describe
-from roofline.capture.signature import (
+from roofline.capture.calls import bodies, odd
+from roofline.capture.calls.layouts import any_sparse
+from roofline.capture.calls.nested import any_nested
+from roofline.capture.calls.operator import Operator, describe
+from roofline.capture.calls.signature import (
     PLAIN,
     Describer,
     Key,
@@ -34,7 +31,10 @@ from roofline.capture.signature import (
     takes_apart,
     tensors,
 )
-from roofline.capture.storages import Storages
+from roofline.capture.calls.storages import Storages
+from roofline.capture.columns import BACKWARD, FORWARD, OPTIMIZER, PHASES, Names
+from roofline.capture.frames import leave_alone
+from roofline.capture.modules import Modules
 from roofline.runfile import Phase, Signature
 from roofline.work import Ledger
 

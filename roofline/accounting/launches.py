@@ -15,8 +15,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from roofline import ops
 from roofline.call import Argument, Call, Tensor
+from roofline.capture.calls.signature import dtype, scalar
 from roofline.capture.patches import Patches
-from roofline.capture.signature import dtype, scalar
 from roofline.work import Ledger
 
 Declared = Ledger | Callable[[Call], Ledger]

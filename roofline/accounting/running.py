@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from roofline.accounting.account import Account
 from roofline.accounting.counting import Counting
-from roofline.capture import layouts
+from roofline.capture.calls import layouts
 from roofline.capture.columns import FORWARD, OTHER
 from roofline.capture.imports import WhenImported
 from roofline.errors import BadInput, RooflineError

@@ -56,7 +56,7 @@ def tensor(text: str) -> Any:
     """A tensor of zeros from its shape and type, fp32 unless said: ``8,128,4096:bf16``."""
     import torch
 
-    from roofline.capture.signature import DTYPES
+    from roofline.capture.calls.signature import DTYPES
 
     match = _SHAPE.fullmatch(text)
     names = {name: dtype for dtype, name in DTYPES.items()}

@@ -1,19 +1,15 @@
 """A running PyTorch program -> a run: calls, times, modules, steps.
 
 mode        sees every operator below autograd, times it, folds equal calls
-operator    what is known of one operator before any call: its schema, whether it is a view
-signature   an operator call -> the key it folds under, and the noun that is saved
-storages    numbers for blocks of memory, so that data can be followed
+calls       a call -> the key it folds under, and the noun that is saved
 book        the distinct calls, each accounted for once
 columns     the events
 modules     which module is running; which module a backward node came from
 steps       where one repetition ends, and which repetitions are warm-up
 waiting     how long other programs held the processors
-compiled    code that torch.compile made: timed without a mode
-graph       what a compiled graph needs
-kernels     what ran on a CUDA device, and who launched it (launched: how)
+compiled    code that torch.compile made: timed without a mode, counted from its graph
+device      what ran on a CUDA device, and who launched it
 sampling    what it moved: hardware counters, sampled while it ran
-clock       another clock's time as the recorder's
 threads     work that the mode cannot see: counted, and named as a gap
 calibrate   what the recorder itself costs
 recording   all of these together, started and stopped

@@ -17,8 +17,21 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from roofline.capture import bodies, odd
 from roofline.capture.book import Book
+from roofline.capture.calls import bodies, odd
+from roofline.capture.calls.layouts import any_sparse
+from roofline.capture.calls.nested import any_nested
+from roofline.capture.calls.operator import Operator, describe
+from roofline.capture.calls.signature import (
+    PLAIN,
+    Describer,
+    Key,
+    Opaque,
+    storage_of,
+    takes_apart,
+    tensors,
+)
+from roofline.capture.calls.storages import Storages
 from roofline.capture.columns import (
     BACKWARD,
     FORWARD,
@@ -30,20 +43,7 @@ from roofline.capture.columns import (
     Columns,
 )
 from roofline.capture.frames import leave_alone
-from roofline.capture.layouts import any_sparse
 from roofline.capture.modules import Modules
-from roofline.capture.nested import any_nested
-from roofline.capture.operator import Operator, describe
-from roofline.capture.signature import (
-    PLAIN,
-    Describer,
-    Key,
-    Opaque,
-    storage_of,
-    takes_apart,
-    tensors,
-)
-from roofline.capture.storages import Storages
 
 _NEW = -1
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd

@@ -21,9 +21,9 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from roofline.capture.book import Book
 from roofline.capture.calibrate import around_backward, calibrate
 from roofline.capture.columns import BACKWARD, OTHER, Columns
-from roofline.capture.compiled import Regions
+from roofline.capture.compiled.code import Regions
+from roofline.capture.device.kernels import Kernels, kind, parents
 from roofline.capture.frames import leave_alone
-from roofline.capture.kernels import Kernels, kind, parents
 from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
 from roofline.capture.sampling.attach import attach

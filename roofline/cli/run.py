@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from roofline import runfile
 from roofline.capture import INSTALL
 from roofline.capture.sampling import require_driver
-from roofline.capture.script import Outcome, check, run_script
+from roofline.capture.script.run import Outcome, check, run_script
 from roofline.cli import options
 from roofline.cli.pipe import for_whoever_reads
 from roofline.cli.say import say

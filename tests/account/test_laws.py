@@ -10,7 +10,7 @@ from hypothesis import strategies as st  # noqa: E402
 import roofline as rl  # noqa: E402
 from roofline import ops  # noqa: E402
 from roofline.accounting import running  # noqa: E402
-from roofline.capture.graph import Graph  # noqa: E402
+from roofline.capture.compiled.graph import Graph  # noqa: E402
 from roofline.device import DRAM  # noqa: E402
 from tests.account.programs import Language  # noqa: E402
 

@@ -156,7 +156,7 @@ def test_a_backend_that_hides_its_graph_is_a_named_gap():
 
 
 def test_a_graph_that_cannot_be_counted_is_named_and_the_program_goes_on(monkeypatch):
-    from roofline.capture.graph import Graph
+    from roofline.capture.compiled.graph import Graph
 
     def broken(self, account, arguments):
         raise ZeroDivisionError("odd graph")

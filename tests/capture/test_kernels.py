@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.autograd import DeviceType
 
-from roofline.capture import kernels as module
-from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, OP, OTHER, Columns
-from roofline.capture.kernels import Kernel, Kernels, kind, parents, read, with_launches
+from roofline.capture.device import kernels as module
+from roofline.capture.device.clock import Clock
+from roofline.capture.device.kernels import Kernel, Kernels, kind, parents, read, with_launches
 
 
 @dataclass

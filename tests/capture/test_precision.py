@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import roofline as rl  # noqa: E402
-from roofline.capture import precision  # noqa: E402
+from roofline.capture.calls import precision  # noqa: E402
 
 PLACES = [
     ("generic", "all"),

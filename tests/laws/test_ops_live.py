@@ -9,7 +9,7 @@ from roofline.call import Call, Tensor
 from roofline.ops import RULES, account, free
 
 torch = pytest.importorskip("torch")
-from roofline.capture import layouts  # noqa: E402
+from roofline.capture.calls import layouts  # noqa: E402
 
 checkpoint = pytest.importorskip("torch.utils.checkpoint")
 nn, functional = torch.nn, torch.nn.functional

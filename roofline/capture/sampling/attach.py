@@ -12,7 +12,7 @@ from roofline.runfile import Gap, Step
 from roofline.units import number_of, show
 
 if TYPE_CHECKING:
-    from roofline.capture.kernels import Kernel
+    from roofline.capture.device.kernels import Kernel
     from roofline.capture.sampling.sampler import Sampler
 
 Counters = dict[str, float]

@@ -13,7 +13,7 @@ from time import perf_counter_ns, sleep
 import numpy as np
 import torch
 
-from roofline.capture.clock import Clock
+from roofline.capture.device.clock import Clock
 from roofline.capture.sampling.bindings import NO_PRIVILEGE, Cupti, CuptiError, load
 from roofline.capture.sampling.join import Samples
 from roofline.capture.sampling.session import Image, Session

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from roofline.capture.kernels import Kernel
+from roofline.capture.device.kernels import Kernel
 from roofline.capture.sampling.attach import attach
 from roofline.capture.sampling.join import Samples
 from roofline.runfile import Step

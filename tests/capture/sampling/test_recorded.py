@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roofline.capture.clock import Clock
+from roofline.capture.device.clock import Clock
 from roofline.capture.sampling.join import Samples, share, totals
 
 DATA = Path(__file__).parents[2] / "data" / "counters" / "h200-samples.npz"

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from roofline.capture.kernels import Kernel
+from roofline.capture.device.kernels import Kernel
 from roofline.capture.recording import Recording
 from roofline.capture.sampling.join import Samples
 from roofline.capture.sampling.sampler import Sampler

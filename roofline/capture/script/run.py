@@ -17,8 +17,9 @@ from importlib.machinery import SourceFileLoader
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from roofline.capture.ending import Ending
+from roofline import capture
 from roofline.capture.imports import WhenImported
+from roofline.capture.script.ending import Ending
 from roofline.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from roofline.runfile import Run
 
 INTERRUPTED = 130  # what a shell shows for a program ended by Ctrl-C
-_OURS = os.path.dirname(__file__) + os.sep
+_OURS = os.path.dirname(capture.__file__) + os.sep
 _OPERATORS = os.path.join("torch", "_ops.py")
 
 

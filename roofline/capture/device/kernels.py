@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from roofline.capture.clock import Clock
 from roofline.capture.columns import KERNEL, MEMCPY, Columns
-from roofline.capture.launched import configuration
+from roofline.capture.device.clock import Clock
+from roofline.capture.device.launched import configuration
 from roofline.capture.sampling.sampler import Sampler
 from roofline.runfile import Gap
 

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from roofline.call import Call, Tensor
-from roofline.capture.operator import describe
-from roofline.capture.signature import Describer, Opaque, dtype, tensors
-from roofline.capture.storages import Storages
+from roofline.capture.calls.operator import describe
+from roofline.capture.calls.signature import Describer, Opaque, dtype, tensors
+from roofline.capture.calls.storages import Storages
 from roofline.device import DRAM, Resource
 from roofline.units import number_of
 from roofline.work import Entry, Exactness, Ledger, algorithmic, unknown

@@ -11,8 +11,8 @@ from typing import Any
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
 
-from roofline.capture.operator import Operator
-from roofline.capture.signature import tensors
+from roofline.capture.calls.operator import Operator
+from roofline.capture.calls.signature import tensors
 
 _BY_DATA = frozenset({"cond", "while_loop"})  # data say which function runs, or how often
 _ALWAYS = frozenset({"map_impl", "map", "scan", "associative_scan", "invoke_subgraph", "wrap"})

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 
 from roofline.call import DTYPE_BYTES, Argument, Call, Tensor, worded
-from roofline.capture import groups, layouts, precision
-from roofline.capture.operator import Operator
-from roofline.capture.storages import Storages
+from roofline.capture.calls import groups, layouts, precision
+from roofline.capture.calls.operator import Operator
+from roofline.capture.calls.storages import Storages
 
 PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
 

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 from roofline.capture.book import Book
+from roofline.capture.calls.signature import tensors
 from roofline.capture.columns import REGION
-from roofline.capture.graph import Graph
+from roofline.capture.compiled.graph import Graph
 from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
 from roofline.capture.patches import Patches
-from roofline.capture.signature import tensors
 from roofline.runfile import Gap, Signature
 
 _UNSEEN = "compiled code without a graph"

@@ -12,7 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from roofline.call import Argument, Call, Tensor
-from roofline.capture.signature import dtype
+from roofline.capture.calls.signature import dtype
 
 # name -> where the block mask stands
 _MASK = {"higher_order::flex_attention": 4, "higher_order::flex_attention_backward": 9}

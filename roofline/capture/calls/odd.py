@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from roofline import ops
 from roofline.call import Call
-from roofline.capture import flexible, nested
 from roofline.capture.book import NOTHING, Book
-from roofline.capture.nested import any_nested
-from roofline.capture.operator import Operator
-from roofline.capture.signature import opaque_name
+from roofline.capture.calls import flexible, nested
+from roofline.capture.calls.nested import any_nested
+from roofline.capture.calls.operator import Operator
+from roofline.capture.calls.signature import opaque_name
 from roofline.work import Ledger
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from roofline.capture import precision
+from roofline.capture.calls import precision
 
 # A view by behaviour whose schema does not say so.
 _UNMARKED_VIEWS = frozenset({"aten::_unsafe_view"})

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from roofline.call import Call, Tensor
-from roofline.capture.operator import Operator
-from roofline.capture.signature import Describer, Opaque, element, tensors
-from roofline.capture.storages import Storages
+from roofline.capture.calls.operator import Operator
+from roofline.capture.calls.signature import Describer, Opaque, element, tensors
+from roofline.capture.calls.storages import Storages
 from roofline.ops.lines import ledger
 from roofline.work import Ledger
 

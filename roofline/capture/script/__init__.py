@@ -1,0 +1,1 @@
+"""A Python file run as `python FILE ARGS` would, whose recording outlives its end."""
