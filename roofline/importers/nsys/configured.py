@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # A kernel's launch configuration is kept under the names that a PyTorch trace has for it.
 COUNTERS = ("grid", "block", "registers per thread", "shared memory")
+_LEAST = (1, 1, 0, 0)  # below that it is no launch: damage, or text that SQLite multiplied
 
 
 class Configured:
@@ -21,6 +22,7 @@ class Configured:
         import pyarrow as pa
 
         self._kind = arrow_schema().field("counters").type
+        configurations = [_known(each) for each in configurations]
         absent = [sum(value is None for value in each) for each in configurations]
         self._whole: pa.Array | None = None
         if any(0 < each < len(COUNTERS) for each in absent):
@@ -44,6 +46,11 @@ class Configured:
         items = self._values.take(numbers.filter(full)).flatten()
         names = self._names.slice(0, len(items))
         return pa.MapArray.from_arrays(offsets, names, items, self._kind)
+
+
+def _known(configuration: Value) -> Value:
+    pairs = zip(configuration, _LEAST, strict=True)
+    return tuple(None if v is None or v < least else v for v, least in pairs)
 
 
 def _pairs(configuration: Value) -> list[tuple[str, float]]:

@@ -77,7 +77,8 @@ def read(path: Path, name: str) -> Database:
         with ThreadPoolExecutor(max_workers=2) as pool:
             parts = list(pool.map(gathered, queries))
     except ValueError as error:  # of Arrow: text where a number belongs
-        raise BadInput(f"{name} is damaged: {' '.join(str(error).split())}") from None
+        told = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+        raise BadInput(f"{name} is damaged: {told}") from None
     found = [(what, part) for (what, _), part in zip(queries, parts, strict=True)]
     activities, values = together([((w,), p) for w, p in found if w in WHAT], _OF_ACTIVITY, "key")
     calls, names = together([((), p) for w, p in found if w in _CALLS], _OF_CALL, "")

@@ -34,7 +34,7 @@ class Document:
                 name = agent.get("product_name") or agent.get("name")
                 self.products[str(_handle(agent, "id"))] = str(name)
         kernels = {
-            kernel.get("kernel_id"): str(
+            _handle(kernel, "kernel_id"): str(
                 kernel.get("formatted_kernel_name") or kernel.get("kernel_name") or "unnamed"
             )
             for kernel in _listed(tool, "kernel_symbols")
@@ -43,11 +43,11 @@ class Document:
         known: dict[Any, Dispatch] = {}
         for record in _listed(_at(tool, "buffer_records"), "kernel_dispatch"):
             info = _at(record, "dispatch_info")
-            known[info.get("dispatch_id")] = _dispatch(record, info, kernels)
+            known[_number_of(info)] = _dispatch(record, info, kernels)
         for record in _listed(_at(tool, "callback_records"), "counter_collection"):
             data = _at(record, "dispatch_data")
             info = _at(data, "dispatch_info")
-            found = known.setdefault(info.get("dispatch_id"), _dispatch(data, info, kernels))
+            found = known.setdefault(_number_of(info), _dispatch(data, info, kernels))
             for name, value in _counted(record, counters):
                 found.counters[name] = found.counters.get(name, 0.0) + value
         self.dispatches += [*known.values(), *_copies(tool)]
@@ -56,17 +56,24 @@ class Document:
 def _dispatch(
     record: Mapping[str, Any], info: Mapping[str, Any], kernels: Mapping[Any, str]
 ) -> Dispatch:
+    kernel = _handle(info, "kernel_id")
     grid, block = (_product(info.get(key)) for key in ("grid_size", "workgroup_size"))
     launched = {"block": block, "shared memory": _number(info.get("group_segment_size"))}
     if grid is not None and block:
         launched["grid"] = float(-(-grid // block))
     return Dispatch(
-        kernels.get(info.get("kernel_id"), f"kernel {info.get('kernel_id')}"),
+        kernels.get(kernel, "unnamed" if kernel is None else f"kernel {kernel}"),
         agent=str(_handle(info, "agent_id")),
         start_ns=_whole(record.get("start_timestamp")),
         end_ns=_whole(record.get("end_timestamp")),
         counters={name: value for name, value in launched.items() if value is not None},
     )
+
+
+def _number_of(info: Mapping[str, Any]) -> Any:
+    """Of a dispatch; one without is like no other."""
+    number = _handle(info, "dispatch_id")
+    return object() if number is None else number
 
 
 def _counted(record: Mapping[str, Any], names: Mapping[Any, str]) -> Iterator[tuple[str, float]]:

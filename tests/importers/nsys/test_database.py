@@ -304,6 +304,48 @@ def test_times_that_cannot_be(driver, tmp_path):
     )
 
 
+def test_launches_whose_times_cannot_be(driver, tmp_path):
+    """One that ended before it began, one of a hundred years, one of no length."""
+    times = [(5, 1), (10, 10 + 3 * 10**18), (20, 20)]
+    imported = run(
+        tmp_path, kernels=[kernel(100 + at, 200 + at, at) for at in range(3)],
+        runtime=[launch(start, end, at) for at, (start, end) in enumerate(times)],
+    )  # fmt: skip
+    launches = [row["duration_ns"] for row in imported.rows() if row["kind"] == "launch"]
+
+    assert launches == [None, None, 0]
+
+
+def test_ids_far_apart(driver, tmp_path):
+    """The ends of 64 bits, with a process each or in one: every kernel has its own launch."""
+    ids = [2**63 - 1, -(2**63), 7]
+    ran = [kernel(100 * at + 50, 100 * at + 90, each) for at, each in enumerate(ids)]
+    starts = [launch(100 * at, 100 * at + 9, each) for at, each in enumerate(ids)]
+    other = [kernel(1000, 1010, 7, process=6)]
+    alone = load([write(tmp_path / "alone", kernels=ran, runtime=starts)])
+    two = [*starts, launch(900, 909, 7, process=6)]
+    both = load([write(tmp_path / "both", kernels=ran + other, runtime=two)])
+
+    assert [row["parent"] for row in kernels(alone)] == [3, 4, 5]
+    assert [row["parent"] for row in kernels(both)] == [4, 5, 6, 7]
+
+
+def test_text_in_a_grid(driver, tmp_path):
+    """SQLite multiplies it as 0: no grid is that, and it is unknown; the rest is known."""
+    imported = run(tmp_path, kernels=[kernel(1, 2, 1) | {"gridX": "x"}])
+
+    assert kernels(imported)[0]["counters"] == {
+        "block": 128, "registers per thread": 32, "shared memory": 1024,
+    }  # fmt: skip
+
+
+def test_octets_where_numbers_belong(driver, tmp_path):
+    """What is told of them can be printed."""
+    with pytest.raises(BadInput, match="is damaged") as told:
+        run(tmp_path, kernels=[kernel(1, 2, 1) | {"start": b"\x01\x1b[31m"}])
+    assert str(told.value).isprintable()
+
+
 def test_the_environment_never_leaves_the_file(driver, tmp_path):
     """Nor host and user names: the run is made of a few columns."""
     imported = run(tmp_path, **TWO)

@@ -1,5 +1,6 @@
 """AMD's profilers: tables and documents written by hand in the form of their output."""
 
+import copy
 import csv
 import io
 import json
@@ -238,3 +239,31 @@ def test_columns_in_any_order(tmp_path):
     straight.write_text(STATS)
 
     assert load([turned]).rows() == load([straight]).rows()
+
+
+@pytest.mark.parametrize("bad", [[], {}, [5], None])
+@pytest.mark.parametrize("key", ["kernel_id", "dispatch_id", "agent_id"])
+def test_ids_in_json_that_are_none(bad, key, tmp_path):
+    """The dispatch stays, with its 2000 ns; counters of another number are not its own."""
+    document = copy.deepcopy(DOCUMENT)
+    (tool,) = document["rocprofiler-sdk-tool"]
+    tool["buffer_records"]["kernel_dispatch"][0]["dispatch_info"][key] = bad
+    tool["kernel_symbols"].append({"kernel_id": bad})
+    run = imported(tmp_path, json.dumps(document))
+
+    assert 2000 in [row["duration_ns"] for row in run.rows()] or any(
+        gap.seconds == 2000e-9 for gap in run.gaps
+    )
+
+
+def test_dispatches_in_json_without_a_number(tmp_path):
+    """Two of them are two."""
+    document = copy.deepcopy(DOCUMENT)
+    (tool,) = document["rocprofiler-sdk-tool"]
+    (dispatch,) = tool["buffer_records"]["kernel_dispatch"]
+    del dispatch["dispatch_info"]["dispatch_id"]
+    tool["buffer_records"]["kernel_dispatch"] = [dispatch, dispatch]
+    tool["callback_records"] = {}
+    run = imported(tmp_path, json.dumps(document))
+
+    assert [row["duration_ns"] for row in run.rows() if row["kind"] == "kernel"] == [2000, 2000]
