@@ -23,7 +23,7 @@ test: setup-dev ## the whole CPU test suite; TESTS= narrows it
 	$(BIN)/python -m pytest -n 2 $(TESTS)
 
 test-long: setup-dev ## long fuzzing and exhaustive tables, before a release
-	$(BIN)/python -m pytest -n 2 -m long --timeout 1800 $(TESTS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long --timeout 1800 $(TESTS)
 
 check: setup-dev ## format, lint, types, import layers, file sizes
 	$(BIN)/ruff format --check .
