@@ -1,14 +1,15 @@
 """``roofline devices --diff``: two measurements of one device beside each other."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.device import Device
+from roofline.device import ELEMENTS, Device, Reach
 from roofline.errors import NotFound
-from roofline.report.console import console
+from roofline.report.console import console, print_whole
 from roofline.units import show as quantity
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def show(before: str, after: str, *, as_json: bool) -> None:
     if old.id != new.id:
         out.print(f"against {new.name} ({new.id}): another device", style="bold")
     out.print()
-    out.print(_table(found))
+    print_whole(out, _table(found))
     for name, was, now in differ:
         out.print(f"{name}: {was or 'not stated'}, now {now or 'not stated'}")
 
@@ -87,16 +88,16 @@ def _table(found: "tuple[Change, ...]") -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    for heading in ("ceiling", "of"):
-        table.add_column(heading, no_wrap=True)
+    table.add_column("ceiling", no_wrap=True)
+    table.add_column("of")
     for heading in ("before", "after", "ratio", "clock"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True)
     for c in found:
         unit = f"{c.resource.unit}/s"
         table.add_row(
             c.resource.name,
-            str(c.variant),
+            _variant(c),
             quantity(c.before.rate, unit) if c.before else "",
             quantity(c.after.rate, unit) if c.after else "",
             f"{c.ratio:.3f}" if c.ratio else "",
@@ -104,3 +105,11 @@ def _table(found: "tuple[Change, ...]") -> Any:
             c.verdict,
         )
     return table
+
+
+def _variant(change: "Change") -> str:
+    """In words; who passes over elements is left out, since it is always the library."""
+    variant = change.variant
+    if change.resource == ELEMENTS and variant.reach is Reach.LIBRARY:
+        variant = replace(variant, reach=None)
+    return str(variant)

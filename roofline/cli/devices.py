@@ -195,12 +195,12 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
         table.add_row(c.resource.name, rate, *_origin(c.provenance, sources), conditions)
     for mapped in device.mapped:
         table.add_row(mapped.lacks.name, "", "", "", "", f"as {mapped.uses.name}: {mapped.why}")
-    out.print(table)
+    print_whole(out, table)
     if told := paces(device):
         out.print(told)
     if any(c.provenance.spread for c in device.ceilings):
         out.print()
-        out.print(_spreads(device))
+        print_whole(out, _spreads(device))
         for line in unstable(device.ceilings):
             out.print(f"no one number: {line}")
     if device.facts:
@@ -210,7 +210,7 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
             origin = _origin(fact.provenance, sources)
             value = _value(fact.value, fact.unit)
             table.add_row(fact.name, value, *origin, fact.provenance.conditions)
-        out.print(table)
+        print_whole(out, table)
     out.print()
     for source, number in sources.items():
         out.print(f"[{number}] {source}")
@@ -227,7 +227,7 @@ def _spreads(device: Device) -> "Table":
     """How far each measured rate can be trusted: samples, quartiles, interval of the median."""
     table = _table("resource", "variant")
     for heading in ("n", "median", "quartiles", "95 % of median"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for c in shown(device):
         s, unit = c.provenance.spread, f"{c.resource.unit}/s"
         if s is None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 PIPED = 110  # columns when nobody's terminal says otherwise
 TERMINAL = 80  # columns of a terminal that does not say
 _PIECE = '<pre style="line-height: 1.3; white-space: pre; overflow-x: auto">{code}</pre>'
+LEGIBLE = 12  # columns that words have at least before they wrap
 NARROWEST, WIDEST = 40, 1000  # columns that can be meant; beyond them the nearer of the two
 
 
@@ -36,13 +37,20 @@ def console() -> "Console":
 def print_whole(out: "Console", table: "Table") -> None:
     """Print `table` with every column that does not wrap whole: no number is ever cut.
 
-    Where the terminal is too narrow, it wraps the lines.
+    Where the terminal is too narrow, columns of words wrap first, then the terminal wraps lines.
     """
+    from rich.cells import cell_len
     from rich.measure import Measurement
 
-    if all(column.no_wrap for column in table.columns):
-        needed = Measurement.get(out, out.options.update(width=WIDEST), table).maximum
-        table.width = needed if needed > out.width else None
+    for column in table.columns:
+        if column.no_wrap and column.max_width is not None:
+            continue  # names, which end in an ellipsis
+        longest = max((cell_len(str(cell)) for cell in column.cells), default=0)
+        column.min_width = longest if column.no_wrap else min(longest, LEGIBLE)
+    asked = Measurement.get(out, out.options.update(width=WIDEST), table)
+    wraps = not all(column.no_wrap for column in table.columns)
+    needed = asked.minimum if wraps else asked.maximum
+    table.width = needed if needed > out.width else None
     out.print(table, crop=False)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from roofline.report.console import print_whole
 from roofline.units import number_of, show
 
 if TYPE_CHECKING:
@@ -26,8 +27,13 @@ def document(differences: "Sequence[Difference]", version: str) -> Document:
 
 def print_document(document: Document, console: "Console") -> None:
     """Print the totals and the operators that differ."""
+    from rich.table import Table
+
     for block in _blocks(document):
-        console.print(block)
+        if isinstance(block, Table):
+            print_whole(console, block)
+        else:
+            console.print(block)
 
 
 def _blocks(document: Document) -> Iterable["RenderableType"]:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from roofline.devices.change import changes, circumstances
 from roofline.devices.clock import at_clock
 from roofline.provenance import Basis, Provenance, spread
 
+DATA = Path(__file__).parents[1] / "data"
 WHERE = Provenance(basis=Basis.MEASURED, source="a loop", as_of=date(2026, 1, 2))
 
 
@@ -124,3 +126,19 @@ def test_printed_peaks_go_with_the_clock():
     assert at_clock(sheet, VECTOR_FP32, 1.395e9) == pytest.approx(67e12 * 1.395 / 1.98)
     assert at_clock(sheet, DRAM, 1.395e9) is None  # memory has a clock of its own
     assert at_clock(device(ceiling(VECTOR_FP32, 1e12)), VECTOR_FP32, 1e9) is None  # not printed
+
+
+@pytest.mark.parametrize("columns", [100, 110])
+def test_a_table_of_a_hundred_columns_has_its_verdicts(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    files = [str(DATA / f"h200-measured{which}.json") for which in ("", "-b075ee83")]
+    assert main(["devices", "--diff", *files]) == 0
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
+    assert max(map(len, lines)) <= columns
+    assert lines[2].split() == ["ceiling", "of", "before", "after", "ratio", "clock", "verdict"]
+    (reduced,) = [line for line in lines if "reduced to one, 2 B" in line]
+    assert reduced.split()[-3:] == ["1.94", "Telement/s", "new"]
+    (triad,) = [line for line in lines if line.split()[:2] == ["l2", "triad"]]
+    assert triad.split()[-3:] == ["1.166", "1.000", "faster"]

@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.table import Table
 
-from roofline.report.console import NARROWEST, PIPED, WIDEST, console
+from roofline.report.console import NARROWEST, PIPED, WIDEST, console, print_whole
 
 
 class Terminal(io.StringIO):
@@ -63,3 +63,20 @@ def test_brackets_are_no_markup(monkeypatch):
     monkeypatch.setattr(sys, "stdout", written)
     console().print("[bold]x[/bold] :smile:")
     assert written.getvalue() == "[bold]x[/bold] :smile:\n"
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "100"])
+def test_words_wrap_before_any_number_is_cut(monkeypatch, columns):
+    """18 + 4 x 15 + 7 columns are fixed: of 100 the words get 14, of 40 their longest word."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "stdout", written := io.StringIO())
+    table = Table(box=None)
+    for name in ("resource", "a", "b", "c", "d", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("words")
+    table.add_row("tensor-fp16-sparse", *["1.94 Telement/s"] * 4, "slower", "rows of sixty-four")
+    print_whole(console(), table)
+    out = written.getvalue()
+    assert out.count("1.94 Telement/s") == 4
+    assert all(word in out for word in ("slower", "verdict", "sixty-four", "words"))
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
