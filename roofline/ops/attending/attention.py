@@ -13,7 +13,11 @@ from roofline.ops.shapes import below
 from roofline.work import Entry, Exactness, Ledger
 
 MATRICES = "attention is its two matrix products; softmax and scaling on the scores are left out"
-CAUSAL = "causal scores are counted exactly, S(S+1)/2 a head"
+CAUSAL = (
+    "causal scores are counted exactly, S(S+1)/2 a head where S = T; else the mask begins at the "
+    "first key"
+)
+CAUSAL_LAST = CAUSAL.replace("begins at the first", "ends at the last")
 WINDOW = "only scores inside the window are counted; w keys back and the query's own are w + 1"
 DENSE = "every score is counted; a mask is read, and does not make work less"
 STATISTICS = "logsumexp, kept a row for the backward, is left out"
@@ -45,6 +49,7 @@ class Sizes:
     causal: bool = False
     windowed: bool = False
     batch: int = 0  # of equally long sequences without a window; 0 where they are not that
+    last_key: bool = False  # a causal mask ends at the last key
 
     @property
     def each(self) -> int:
@@ -55,7 +60,8 @@ class Sizes:
     def words(self) -> tuple[str, ...]:
         """The conventions."""
         varies = self.scores.low != self.scores.high
-        seen = WINDOW if self.windowed else CAUSAL if self.causal else DENSE
+        causal = CAUSAL_LAST if self.last_key else CAUSAL
+        seen = WINDOW if self.windowed else causal if self.causal else DENSE
         masked = VARIES if varies and not self.causal else seen
         return tuple(dict.fromkeys((MATRICES, masked, STATISTICS, *([VARIES] if varies else []))))
 
@@ -81,7 +87,7 @@ def attention(
     write        B*H*S*D*s              B      O
 
     Backward: twice the flop (dV, dP, dQ, dK); reads Q, K, V, O and dO, writes dQ, dK, dV.
-    `seq_kv` 0 means S.  A causal mask with S < T is aligned to the last key, as in a decode.
+    `seq_kv` 0 means S.  A causal mask ends at the last key where S is not T, as in a decode.
     `window` w lets a query see w keys back and, unless causal, w ahead; 0 is no window.
     Left out: softmax and scaling, logsumexp, and what the hardware recomputes.
     """
@@ -97,7 +103,9 @@ def attention(
     k = Tensor((batch, groups, keys, head_dim), dtype)
     ahead = 0 if causal else (window or None)
     seen = band(seq_q, keys, keys - seq_q, window or None, ahead)
-    counted = Sizes(heads, head_dim, head_dim, exactly(batch * seen), causal, bool(window))
+    counted = Sizes(
+        heads, head_dim, head_dim, exactly(batch * seen), causal, bool(window), last_key=True
+    )
     if backward:
         return backward_ledger(counted, [("O", q), ("grad of O", q)], (q, k, k), math)
     return forward_ledger(counted, q, k, k, [], math)

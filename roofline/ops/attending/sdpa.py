@@ -135,7 +135,10 @@ def _read(place: Place, call: Call) -> tuple[Sizes, tuple[Tensor, Tensor, Tensor
     windowed = back is not None or (ahead is not None and not causal)
     whole = starts is None and not windowed
     batch = q.shape[0] if whole and len(q.shape) == 4 else int(whole)
-    return Sizes(heads, q.shape[-1], v.shape[-1], scores, causal, windowed, batch), (q, k, v), mask
+    counted = Sizes(
+        heads, q.shape[-1], v.shape[-1], scores, causal, windowed, batch, place.last_key
+    )
+    return counted, (q, k, v), mask
 
 
 def _lengths(place: Place, q: Tensor, k: Tensor) -> tuple[int, int]:
