@@ -11,7 +11,7 @@ from typing import Literal
 
 from roofline.device import PCIE
 from roofline.diagnosis.memory.traffic import COPIES
-from roofline.diagnosis.overhead.gaps import ELSEWHERE, NO_START_S
+from roofline.diagnosis.overhead.starts import far_apart
 from roofline.diagnosis.overhead.startup import startup_s
 from roofline.program import Item, Program
 from roofline.units import number_of, show, show_share
@@ -69,8 +69,7 @@ def _kind(
     if idle >= IDLE:
         each_s = idle_s * steps / kernels.started
         of = "a step, its first calls apart," if startup_s(program) else "a step"
-        start_s = program.conditions.call_overhead_s
-        if each_s > (ELSEWHERE * start_s if start_s else NO_START_S):
+        if far_apart(program, each_s):
             return "bubbles", (
                 f"bubbles: {idle:.0%} of {of} the device does nothing, in gaps far longer than "
                 "starting a kernel takes"

@@ -7,7 +7,7 @@ import pytest
 from roofline.device import DRAM, LAUNCH, PCIE, Ceiling, Device, Variant
 from roofline.diagnosis import diagnose
 from roofline.program import read
-from roofline.runfile import Event, Run, Signature, Step, table
+from roofline.runfile import Event, Gap, Run, Signature, Step, table
 from roofline.work import Entry, algorithmic
 from tests.roofs import STATED
 from tests.runs import RECORDER, Script, tensor
@@ -56,11 +56,11 @@ class Stream:
             self.add("relu_kernel", "kernel", at * every, us, by)
         return self
 
-    def findings(self, step_us=None, on=CARD, by=RECORDER):
+    def findings(self, step_us=None, on=CARD, by=RECORDER, gaps=()):
         """By code."""
         run = Run(
             recorder=by, device=on, signatures=tuple(self.signatures),
-            steps=(Step(start_ns=0, duration_ns=round((step_us or 0) * 1000)),), gaps=(),
+            steps=(Step(start_ns=0, duration_ns=round((step_us or 0) * 1000)),), gaps=gaps,
             events=table(self.events),
         )  # fmt: skip
         return {f.code: f for f in diagnose(read(run))}
@@ -91,6 +91,77 @@ def test_gaps_of_milliseconds_are_no_starts_even_where_their_cost_is_not_measure
 
     assert "RF301" not in codes
     assert "starting one takes far less on any machine" in codes["RF302"].evidence[1]
+
+
+UNMEASURED = replace(CARD, ceilings=CARD.ceilings[:1])
+
+
+def launched(us, loading_us=None):
+    """10 kernels of 10 us, one every 30 us, each launched by `us` of its host."""
+    stream = Stream().kernels(10, 10, 30)
+    for at in range(10):
+        by = stream.add("aten::relu", "range", at * 30, 1)
+        stream.add("cudaLaunchKernel", "launch", at * 30, us, by)
+    if loading_us:
+        by = stream.add("aten::add", "range", 0, 1)
+        stream.add("cudaLaunchKernel", "launch", 0, loading_us, by)
+    return stream
+
+
+def test_starting_is_blamed_where_it_was_measured_or_recorded_and_nowhere_else():
+    """20 us before each of 10 starts: 4 us a launch as recorded; without either nobody knows."""
+    assert "RF301" not in Stream().kernels(10, 10, 30).findings(300, on=UNMEASURED)
+    finding = launched(4).findings(300, on=UNMEASURED)["RF301"]
+
+    assert finding.evidence[1] == (
+        "20.0 us of that before each of 10 starts; cudaLaunchKernel alone keeps the host for "
+        "4.00 us or more, as recorded here"
+    )
+
+
+def test_gaps_of_hundreds_of_microseconds_are_no_starts():
+    """300 us before each of 10 us, where a launch keeps its host for 4: 75 of them."""
+    stream = Stream().kernels(10, 10, 310)
+    for at in range(10):
+        by = stream.add("aten::relu", "range", at * 310, 1)
+        stream.add("hipExtModuleLaunchKernel", "launch", at * 310, 4, by)
+    codes = stream.findings(3100, on=UNMEASURED)
+
+    assert "RF301" not in codes
+    assert codes["RF302"].evidence[1].startswith("300 us before each of 10 starts; hipExtModule")
+
+
+def test_launches_that_load_code_are_named_among_what_keeps_the_device_waiting():
+    """One launch of 2 ms in 2.9 ms of gaps."""
+    finding = launched(4, loading_us=2000).findings(3000, on=UNMEASURED)["RF302"]
+
+    assert (
+        finding.evidence[2]
+        == "cudaLaunchKernel by aten::add keeps the host for 2.00 ms a step, 1 call"
+    )
+    assert finding.next_step.startswith("record later steps, since first launches load code, then")
+
+
+def test_what_a_graph_replays_is_not_started_one_by_one():
+    """20 kernels of a graph beside 2 that were launched, 2 ms of gaps: 1 ms before each start."""
+    stream = Stream().kernels(2, 10, 1000)
+    by = stream.add("cudaGraphLaunch", "launch", 500, 4)
+    for at in range(20):
+        stream.add("relu_kernel", "kernel", 500 + 5 * at, 4, by)
+    replayed = Gap(name="graph launches", what="1 graph launch", seconds=80e-6, count=20)
+    codes = stream.findings(2000, gaps=(replayed,))
+
+    assert "RF301" not in codes
+    assert "before each of 2 starts" in codes["RF302"].evidence[1]
+
+
+def test_a_few_calls_that_need_nothing_are_no_overhead():
+    """Four calls in 14 us of a trace that names no device: nothing says what a start takes."""
+    script = Script()
+    for _ in range(4):
+        script.add(operator("aten::empty", [4], out=tensor(4)), 1).idle(2.6)
+    run = replace(script.end_step().run(), device=None)
+    assert not {"RF301", "RF302"} & {f.code for f in diagnose(read(run))}
 
 
 def test_short_kernels_without_a_step_are_launch_bound():
@@ -157,6 +228,30 @@ def test_copies_from_the_host_in_a_step():
     )
     assert finding.next_step.startswith("from pinned memory")
     assert "RF303" not in codes  # the wait is that of the copy: one cause, one finding
+
+
+def test_pageable_copies_are_most_of_what_the_device_does_in_a_long_step():
+    """50 us of 60 us busy in 100 ms: not felt in the step, and no operator's slow path."""
+    stream = Stream().kernels(1, 10, 1)
+    stream.add(NAME, "memcpy", 50, 50, ledger=H2D)
+    codes = stream.findings(100_000)
+
+    assert codes["RF304"].claim.endswith("in 1 copy: 50.0 us, <1% of it, and 83% of device time")
+    assert codes["RF304"].next_step.startswith("from pinned memory")
+    assert "RF201" not in codes
+
+
+def test_a_slow_copy_to_the_host_is_told_by_its_name_and_size():
+    """1 MB from the device in 100 us, 10 of 50 GB/s."""
+    back = algorithmic(
+        Entry(DRAM, 1_000_000, "copy from", "read"), Entry(PCIE, 1_000_000, "to host", "write")
+    )
+    stream = Stream().kernels(2, 10, 150)
+    stream.add("Memcpy DtoH (Device -> Pageable)", "memcpy", 50, 100, ledger=back)
+    finding = stream.findings(300)["RF201"]
+
+    assert finding.evidence[0].startswith("1.00 MB a call: 10.0 GB/s of 50.0 GB/s")
+    assert finding.next_step.startswith("copy into pinned memory")
 
 
 def test_a_short_copy_is_not_felt():

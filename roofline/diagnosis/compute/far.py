@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from roofline.device import PCIE
 from roofline.diagnosis.compute.alignment import odd_sizes
 from roofline.diagnosis.kernels import small_grids
 from roofline.diagnosis.memory.fresh import faults_s
@@ -46,6 +47,8 @@ def _far(item: Item, program: Program) -> bool:
     fraction, lost_s = item.roof_fraction, item.lost_s
     if fraction is None or lost_s is None or item.too_short or fraction >= FAR:
         return False
+    if _uploads(item):  # RF304 speaks of them, and what they need is no other implementation
+        return False
     # On a device starts hide behind kernels; on the host they are part of the operator's time.
     if program.roof.kind == "cpu" and (item.roof_s or 0.0) < SMALL * (item.overhead_s or 0.0):
         return False
@@ -58,6 +61,15 @@ def _far(item: Item, program: Program) -> bool:
     # What reads nothing makes its data (random numbers): its arithmetic is on no pipe we count.
     by_index = picks(item) and item.binding is not None and item.binding.demanded.is_boundary
     return reads and not by_index and explained_s < FAR * lost_s
+
+
+def _over_link(item: Item) -> bool:
+    return item.binding is not None and item.binding.demanded == PCIE
+
+
+def _uploads(item: Item) -> bool:
+    entries = item.ledger.entries if item.ledger else ()
+    return _over_link(item) and any(e.resource == PCIE and e.access == "read" for e in entries)
 
 
 def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -> Finding:
@@ -92,8 +104,10 @@ def _reached(item: Item) -> str:
     bound = item.placement.bounds[0]
     unit = f"{bound.demanded.unit}/s"
     ceiling = bound.ceiling
+    # Without shapes a name says no size: the amount of a call does.
+    what = item.shapes or f"{show(bound.amount / item.calls, bound.demanded.unit)} a call"
     return (
-        f"{item.shapes or item.name}: {show(bound.amount / (item.measured_s or 1.0), unit)} of "
+        f"{what}: {show(bound.amount / (item.measured_s or 1.0), unit)} of "
         f"{show(ceiling.rate, unit)} ({ceiling.provenance.basis}"
         f"{f', {ceiling.variant}' if str(ceiling.variant) else ''})"
     )
@@ -113,6 +127,12 @@ def _ran(item: Item) -> Iterator[str]:
 
 def _next_step(item: Item) -> str:
     binding = item.binding
+    if _over_link(item):
+        pinned = (
+            "copy into pinned memory (copy_ into a tensor with pin_memory=True): pageable memory "
+            "goes through a buffer of the driver; and "
+        )
+        return f"{pinned if 'Pageable' in item.name else ''}make fewer and larger copies"
     if binding is not None and binding.demanded.is_pipe:
         return (
             "try larger or better aligned sizes, contiguous operands, another data type, "

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from roofline.device import LAUNCH
+from roofline.diagnosis.doubts.recording import GRAPHS
+from roofline.diagnosis.overhead.starts import Start, far_apart, in_driver, start, started
 from roofline.diagnosis.overhead.startup import startup_s
 from roofline.diagnosis.overhead.ways_out import ways_out
 from roofline.diagnosis.rule import Finding
@@ -10,10 +12,7 @@ from roofline.program import Program
 from roofline.units import number_of, show
 
 FASTER = 2.0  # so many times as many starts a second are worth a line
-ELSEWHERE = 20.0  # assumed: gaps this many times the cost of a start are not starting
-NO_START_S = 1e-3  # assumed: where its cost is not measured, no start takes longer
 BOUND = 0.3  # assumed: from this share of a step on, overhead is what binds it
-_UNMEASURED = "what starting one takes was not measured here"
 
 
 def overhead_bound(program: Program) -> Iterator[Finding]:
@@ -30,28 +29,29 @@ def overhead_bound(program: Program) -> Iterator[Finding]:
     spent_s = idle_s + within_s
     if spent_s < BOUND * whole.step_s or spent_s < roof_s:
         return
-    gap_s, call_s = idle_s / whole.calls, dispatch_s / whole.calls
-    if gap_s > (ELSEWHERE * call_s or NO_START_S):
-        yield _between(program, idle_s, gap_s, call_s)
-    else:
-        yield _starting(program, idle_s, spent_s, call_s)
+    starts = started(program)
+    each_s = idle_s / starts if starts else idle_s
+    if far_apart(program, each_s):
+        yield _between(program, idle_s, each_s)
+    elif (known := start(program)) is not None:  # else nothing says that starting is the cause
+        yield _starting(program, idle_s, spent_s, known)
 
 
-def _starting(program: Program, idle_s: float, spent_s: float, call_s: float) -> Finding:
+def _starting(program: Program, idle_s: float, spent_s: float, known: Start) -> Finding:
     """RF301: the calls are too many and too small."""
-    whole = program.whole
-    step_s = whole.step_s or 0.0
-    starts = f"starting one takes {show(call_s, 's')} at its ceiling" if call_s else _UNMEASURED
+    step_s = program.whole.step_s or 0.0
+    starts = started(program)
     return Finding(
         code="RF301",
         item="",
         claim=(
             f"{spent_s / step_s:.0%} of a step goes into starting "
-            f"{number_of(round(whole.calls), 'operator')}, not into their work"
+            f"{_operators(program)}, not into their work"
         ),
         evidence=(
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step no operator ran",
-            f"{show(step_s / whole.calls, 's')} a call; {starts}",
+            f"{show(idle_s / starts, 's')} of that before each of "
+            f"{number_of(round(starts), 'start')}; {known.said}",
             _work(program),
             *_kernels(program),
             *ways_out(program, step_s),
@@ -65,6 +65,12 @@ def _starting(program: Program, idle_s: float, spent_s: float, call_s: float) ->
         then_s=(step_s - spent_s, step_s),
         wrong_if="doubling the batch doubles the time of a step",
     )
+
+
+def _operators(program: Program) -> str:
+    """How many are started one by one: what a captured graph replays is none of them."""
+    replayed = sum(gap.count or 0 for gap in program.gaps if gap.name == GRAPHS)
+    return number_of(round(program.whole.calls - replayed / program.conditions.steps), "operator")
 
 
 def launch_bound(program: Program) -> Iterator[Finding]:
@@ -119,10 +125,13 @@ def _kernels(program: Program) -> Iterator[str]:
         yield f"from a captured graph all of them start in {show(started_s, 's')}"
 
 
-def _between(program: Program, idle_s: float, gap_s: float, call_s: float) -> Finding:
+def _between(program: Program, idle_s: float, each_s: float) -> Finding:
     """RF302: the time between operators is the program's own, far more than starting them takes."""
     whole = program.whole
-    step_s = whole.step_s or 0.0
+    step_s, known = whole.step_s or 0.0, start(program)
+    takes = known.said if known else "starting one takes far less on any machine"
+    driver = tuple(in_driver(program, idle_s))
+    loading = "record later steps, since first launches load code, then " if driver else ""
     return Finding(
         code="RF302",
         item="",
@@ -132,15 +141,16 @@ def _between(program: Program, idle_s: float, gap_s: float, call_s: float) -> Fi
         ),
         evidence=(
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step",
-            f"{show(gap_s, 's')} before each of {number_of(round(whole.calls), 'call')}; starting "
-            f"one takes {show(call_s, 's') if call_s else 'far less on any machine'}",
+            f"{show(each_s, 's')} before each of {number_of(round(started(program)), 'start')}; "
+            f"{takes}",
+            *driver,
             *_compiling(program),
             _work(program),
         ),
         next_step=(
             f"{'set compiling apart (more steps, --warmup), then ' if _compiling(program) else ''}"
-            "profile the Python between the calls: data loading, building of modules, printing, "
-            "waiting, or the freeing of large results"
+            f"{loading}profile the Python between the calls: data loading, building of modules, "
+            "printing, waiting, or the freeing of large results"
         ),
         saves_s=idle_s,
         now_s=step_s,

@@ -8,9 +8,10 @@ from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 from roofline.program.host import Copy, HostCall
-from roofline.units import number_of, show
+from roofline.units import number_of, show, show_share
 
 FELT = 0.02  # share of a step from which it is said
+MUCH = 0.2  # assumed: of what the device does, from which pageable copies are always said
 SHOWN = 4
 OWN = 2  # waits for the whole device that a profiler makes itself, at its start and end
 _WAITS = re.compile(r"(cuda|hip)\w*Synchronize$|(cuda|hip)Memcpy(WithStream)?$")
@@ -82,16 +83,18 @@ def uploads(program: Program) -> Iterator[Finding]:
     found = [copy for copy in program.copies if copy.to_device]
     spent_s = sum(copy.seconds for copy in found) / steps
     calls, nbytes = sum(c.calls for c in found) / steps, sum(c.nbytes for c in found) / steps
-    of_s = whole.step_s or whole.busy_s
-    if calls < 1 or not of_s or spent_s < FELT * of_s:
-        return
+    of_s, busy_s = whole.step_s or whole.busy_s, whole.busy_s or 0.0
     pageable = [copy for copy in found if "Pageable" in copy.name]
+    felt = bool(of_s) and spent_s >= FELT * (of_s or 0.0)
+    if calls < 1 or not of_s or not (felt or (pageable and spent_s > MUCH * busy_s)):
+        return
+    of_device = "" if felt else f", and {spent_s / busy_s:.0%} of device time"
     yield Finding(
         code="RF304",
         item="",
         claim=(
             f"{show(nbytes, 'B')} a step come from the host in {number_of(calls, 'copy')}: "
-            f"{show(spent_s, 's')}, {spent_s / of_s:.0%} of it"
+            f"{show(spent_s, 's')}, {show_share(spent_s / of_s)} of it{of_device}"
         ),
         evidence=(
             *(_copied(copy, steps) for copy in found[:SHOWN]),
