@@ -128,10 +128,14 @@ def _recounted(signature: Signature) -> Signature:
 
 
 def shapes(call: Call | None, limit: int = 4) -> str:
-    """The tensors of a call in words: ``4096x4096 fp32, 3 of 4096 fp32``."""
+    """The tensors of a call in words: ``4096x4096 fp32, 3 of 4096 fp32``.
+
+    Of a call that is given none (``randn``, ``arange``), those that it makes.
+    """
     if call is None:
         return ""
-    groups = [(text, len([*equal])) for text, equal in groupby(map(_shape, call.tensors))]
+    told = call.tensors or call.outputs
+    groups = [(text, len([*equal])) for text, equal in groupby(map(_shape, told))]
     shown = [", ".join([text] * n) if n < 3 else f"{n} of {text}" for text, n in groups[:limit]]
     more = sum(count for _, count in groups[limit:])
     return ", ".join([*shown, f"{more} more"] if more else shown)

@@ -21,6 +21,7 @@ from roofline.program.parts import parts_of
 from roofline.program.placed import recount
 from roofline.program.replays import Replay, replays
 from roofline.program.starting import Starting, starting
+from roofline.program.threads import other_threads
 from roofline.program.timing import busy_ns, means_s, outside_ns, timed
 from roofline.runfile import Gap, Recorder, Run
 from roofline.work import Ledger, Work
@@ -131,7 +132,7 @@ def read(run: Run) -> Program:
         parts=parts,
         chains=chains(run, events, placed),
         whole=_totals(run, parts, conditions),
-        gaps=run.gaps,
+        gaps=(*run.gaps, *other_threads(parts, run.recorder.threads)),
         facts={signature: seen.facts for signature, seen in placed.counted.items()},
         main_kernels=main_kernels(run),
         replays=replays(run, placed.roof),

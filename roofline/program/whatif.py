@@ -8,7 +8,7 @@ same code would be as near to the other roof, said as that.
 from dataclasses import dataclass, replace
 
 from roofline.call import Argument, Tensor
-from roofline.device import Device
+from roofline.device import Device, Resource
 from roofline.errors import BadInput, NotFound
 from roofline.program.alike import IS_ONE
 from roofline.program.batch import NOT_REWRITTEN, Batch, rebatched
@@ -16,8 +16,9 @@ from roofline.program.item import Item
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
 from roofline.program.reading import Program, read
+from roofline.program.threads import other_threads
 from roofline.program.timing import timed
-from roofline.runfile import Run, Signature
+from roofline.runfile import Gap, Run, Signature
 from roofline.work import unknown
 
 FLOATS = ("fp64", "fp32", "fp16", "bf16")
@@ -38,9 +39,26 @@ class Change:
 
     @property
     def same_fraction_s(self) -> float | None:
-        """Time afterwards if the code came as near to its new roof as it is to its present one."""
+        """Time afterwards if the code came as near to its new roof as it is to its present one.
+
+        None where the new roof leaves out work that the present one bounds: such roofs do not
+        compare.
+        """
         fraction = self.before.roof_fraction
-        return None if self.roof_s is None or not fraction else self.roof_s / fraction
+        if self.roof_s is None or not fraction or self.left_out:
+            return None
+        return self.roof_s / fraction
+
+    @property
+    def left_out(self) -> tuple[Resource, ...]:
+        """What afterwards has no ceiling and today has one."""
+        before = self.before.placement.no_ceiling
+        return tuple(r for r in self.after.placement.no_ceiling if r not in before)
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Whether it is known to need nothing afterwards, as a view does."""
+        return self.after.roof_s == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +69,7 @@ class WhatIf:
     before: Program
     after: Program
     batch: Batch | None = None  # samples a step, before and after
+    mixed: tuple[Gap, ...] = ()  # ceilings of other numbers of threads, on either side
 
     @property
     def not_rewritten(self) -> tuple[str, ...]:
@@ -144,16 +163,20 @@ def what_if(
     placed = recount(changed).as_one(_known_as_one(before))
     if run.recorder.counters or dtype or batch:  # counters are of what ran, as it ran
         placed = replace(placed, counted={})
+    parts = parts_of(timed(changed, placed, by_time=False), placed)
+    mixed = other_threads(parts, changed.recorder.threads)
     after = replace(
         before,
         device=changed.device,
         conditions=replace(before.conditions, roof=placed.roof),
-        parts=parts_of(timed(changed, placed, by_time=False), placed),
+        parts=parts,
+        gaps=(*run.gaps, *mixed),
         chains=(),
         achieved=None,
     )
     words = ", ".join(f"{key} {value}" for key, value in said.items() if value)
-    return WhatIf(words=words, before=before, after=after, batch=samples)
+    both = dict.fromkeys((*other_threads(before.parts, run.recorder.threads), *mixed))
+    return WhatIf(words=words, before=before, after=after, batch=samples, mixed=tuple(both))
 
 
 def _known_as_one(program: Program) -> dict[int, int]:

@@ -1,6 +1,7 @@
 """A run under other conditions, as plain data and as text.  Schema ``roofline.whatif/1``."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from roofline.program.batch import Batch
@@ -25,11 +26,14 @@ def document(what_if: WhatIf, by: str = "call") -> Document:
         "before": {"device": what_if.before.roof.name, **before},
         "after": {"device": what_if.after.roof.name, **after},
         "batch": _samples(what_if.batch, before["roof_s"], after["roof_s"]),
-        "unbounded_s": _sum([_measured(c) for c in changes if c.same_fraction_s is None]),
+        "unbounded_s": _sum([_measured(c) for c in changes if c.after.roof_s is None]),
+        "not_compared_s": _sum([_measured(c) for c in changes if _not_compared(c)]),
+        "needs_nothing_s": _sum([_measured(c) for c in changes if c.needs_nothing]),
         "no_ceiling": list(
             dict.fromkeys(r.name for c in changes for r in c.after.placement.no_ceiling)
         ),
         "not_rewritten": list(what_if.not_rewritten),
+        "gaps": [asdict(gap) for gap in what_if.mixed],
         "items": [_change(change) for change in changes],
     }
 
@@ -38,14 +42,14 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
     """The same as a table, most time today first."""
     from rich.table import Table
 
-    before, after = made["before"], made["after"]
+    before = made["before"]
     console.print(f"what if {made['change']}: bounds, not measurements")
     console.print(
         f"roof time of a step {seconds(before['roof_s'])} ({before['device']}) -> "
-        f"{seconds(after['roof_s'])} ({after['device']}); measured today "
-        f"{seconds(before['measured_s'])}; as near to the roof as today it would take "
-        f"{seconds(after['same_fraction_s'])}"
+        f"{_least(made)}; measured today {seconds(before['measured_s'])}; {_as_near(made)}"
     )
+    for gap in made["gaps"]:
+        console.print(f"{gap['name']}: {gap['what']}; other threads, other rates")
     if batch := made["batch"]:
         each = (seconds(batch[f"{side}_roof_s"]) for side in ("before", "after"))
         console.print(f"at the roof a sample takes {' -> '.join(each)}")
@@ -61,19 +65,46 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
             seconds(item["roof_s"]),
             seconds(item["new_roof_s"]),
             seconds(item["same_fraction_s"]),
-            item["new_binding"] or "-",
+            _bound(item),
         )
     print_whole(console, table)
-    if missing := made["no_ceiling"]:
-        console.print(
-            f"{after['device']} has no ceiling for {', '.join(missing)}: that part of the work has "
-            "no bound there"
-        )
-    if (unbounded_s := made["unbounded_s"]) is not None:
-        console.print(f"lines without a bound, in no new time: {seconds(unbounded_s)} of today's")
+    for name, words in _LEFT.items():
+        if left_s := made[name]:
+            console.print(f"{words}: {seconds(left_s)} of today's")
     if left := made["not_rewritten"]:
         shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
         console.print(f"not in the new times, since their sizes are not known: {shown}")
+
+
+_LEFT = {
+    "unbounded_s": "lines without a bound, in no new time",
+    "needs_nothing_s": "lines that need nothing of the device, such as views, in no new time",
+}
+
+
+def _least(made: Document) -> str:
+    """The new roof, with what it leaves out: it is then lower than it could be."""
+    after, missing = made["after"], made["no_ceiling"]
+    words = f"{seconds(after['roof_s'])} ({after['device']})"
+    if not missing:
+        return words
+    return f"at least {words}, without {', '.join(missing)}, which has no ceiling there"
+
+
+def _as_near(made: Document) -> str:
+    near_s, left_s = made["after"]["same_fraction_s"], made["not_compared_s"]
+    if near_s is None:
+        return "no time as near to the roof as today is known"
+    near = f"as near to the roof as today it would take {seconds(near_s)}"
+    if not left_s:
+        return near
+    return f"{near} without lines that take {seconds(left_s)} today, whose two roofs do not compare"
+
+
+def _bound(item: Document) -> str:
+    missing = item["new_no_ceiling"]
+    words = item["new_binding"] or "-"
+    return f"{words} without {', '.join(missing)}" if missing else words
 
 
 def _samples(batch: Batch | None, before_s: float | None, after_s: float | None) -> Document | None:
@@ -102,6 +133,11 @@ def _change(change: Change) -> Document:
         "new_no_ceiling": [resource.name for resource in after.placement.no_ceiling],
         "same_fraction_s": change.same_fraction_s,
     }
+
+
+def _not_compared(change: Change) -> bool:
+    """Whether it has a new roof and no time as near to it."""
+    return bool(change.roof_s) and change.same_fraction_s is None
 
 
 def _measured(change: Change) -> float | None:

@@ -210,3 +210,10 @@ def test_bookkeeping_that_hides_behind_a_busy_device_does_not_shorten_the_step()
         pytest.approx(10e-3),
         0.0,
     )
+
+
+def test_what_is_given_nothing_is_told_by_what_it_makes():
+    """Two lines of randn: which is which stands beside them."""
+    one, two = (call("aten::randn", (n, n), out=tensor(n, n)) for n in (64, 128))
+    items = read(Script().add(one, 10).add(two, 20).end_step().run()).by()
+    assert {item.shapes for item in items} == {"64x64 fp32", "128x128 fp32"}

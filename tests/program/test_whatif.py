@@ -7,15 +7,16 @@ import pytest
 
 from roofline import runfile
 from roofline.cli import main
-from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Device
+from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Variant
 from roofline.errors import BadInput, NotFound
+from roofline.program import read
 from roofline.program.whatif import parse_changes, what_if
 from roofline.report import whatif
 from roofline.report.console import console
 from roofline.runfile import Signature
 from roofline.work import unknown
 from tests.roofs import STATED
-from tests.runs import Script, call, tensor
+from tests.runs import MEASURED, Script, call, device, tensor
 
 X = tensor(1000, 1000)
 MM = call("aten::mm", X, X, out=X)  # toy CPU: 2e9 flop at 100 GFLOP/s = 20 ms; 12 MB = 1.2 ms
@@ -116,3 +117,76 @@ def test_mistakes(text, message):
         parse_changes(text)
     with pytest.raises(NotFound, match="no floating-point type 'int8'; there is fp64, fp32"):
         what_if(RUN, dtype="int8")
+
+
+def printed(made, capsys):
+    whatif.print_document(made, console(), 15)
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_roof_without_what_binds_says_so_where_it_stands(capsys):
+    """A device with memory alone: 12 MB at 1 TB/s are 12 us, of a product that took 40 ms."""
+    memory = replace(OTHER, ceilings=OTHER.ceilings[:1])
+    made = whatif.document(what_if(RUN, device=memory))
+    (item,) = made["items"]
+
+    assert made["after"] == {"device": "Other", "roof_s": pytest.approx(12e-6),
+                             "same_fraction_s": None}  # fmt: skip
+    assert item["same_fraction_s"] is None  # a share of fp32's roof says nothing of memory's
+    assert made["not_compared_s"] == pytest.approx(40e-3)
+    out = printed(made, capsys)
+    assert "-> at least 12.0 us (Other), without vector-fp32, which has no ceiling there;" in out
+    assert "no time as near to the roof as today is known" in out
+    assert "dram without vector-fp32" in out
+
+
+def test_lines_that_need_nothing_are_not_without_a_bound(capsys):
+    view = call("aten::view", X, [1000, 1000], out=X)
+    run = Script().add(MM, 40_000).add(view, 10).end_step().run()
+    made = whatif.document(what_if(run, device=OTHER))
+
+    assert made["unbounded_s"] == made["not_compared_s"] == 0
+    assert made["needs_nothing_s"] == pytest.approx(10e-6)
+    out = printed(made, capsys)
+    assert "without a bound" not in out
+    assert "lines that need nothing of the device, such as views, in no new time: 10.0 us" in out
+
+
+def of_threads(resource, rate, threads):
+    return Ceiling(
+        resource=resource, rate=rate, provenance=MEASURED, variant=Variant(threads=threads)
+    )
+
+
+def test_a_ceiling_of_other_threads_is_used_and_said(capsys):
+    """fp32 was measured with 1 and 2 threads, bf16 with 1 alone: 2e9 flop at 125 Gflop/s."""
+    cpu = device(of_threads(TENSOR_BF16, 125e9, 1))
+    fp32 = [of_threads(VECTOR_FP32, rate, n) for n, rate in ((1, 100e9), (2, 200e9))]
+    others = [c for c in cpu.ceilings if c.resource != VECTOR_FP32]
+    cpu = replace(cpu, ceilings=(*others, *fp32))
+    run = Script().add(MM, 40_000).end_step().run(cpu, threads=2)
+    said = "no ceiling of 2 threads was measured; that of 1 thread is used"
+
+    assert read(run).gaps == ()  # as recorded nothing is mixed
+    made = whatif.document(what_if(run, dtype="bf16"))
+    assert [(gap["name"], gap["what"]) for gap in made["gaps"]] == [("tensor-bf16", said)]
+    assert made["after"]["roof_s"] == pytest.approx(16e-3)
+    assert f"tensor-bf16: {said}; other threads, other rates" in printed(made, capsys)
+
+    mixed = read(replace(run, device=replace(cpu, ceilings=(*others, fp32[0]))))
+    assert [(gap.name, gap.what) for gap in mixed.gaps] == [("vector-fp32", said)]
+    assert read(replace(run, recorder=replace(run.recorder, threads=1))).gaps == ()
+
+
+def test_a_run_that_mixes_threads_says_so_in_text_and_data(tmp_path, capsys):
+    cpu = device()
+    others = [c for c in cpu.ceilings if c.resource != VECTOR_FP32]
+    cpu = replace(cpu, ceilings=(*others, of_threads(VECTOR_FP32, 100e9, 1)))
+    runfile.save(Script().add(MM, 40_000).end_step().run(cpu, threads=2), tmp_path / "x.roof")
+    said = "no ceiling of 2 threads was measured; that of 1 thread is used"
+
+    assert main(["show", str(tmp_path / "x.roof"), "--json"]) == 0
+    assert [gap["what"] for gap in json.loads(capsys.readouterr().out)["gaps"]] == [said]
+    assert main(["show", str(tmp_path / "x.roof")]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count(f"not in this run: vector-fp32: {said}") == 1
