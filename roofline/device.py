@@ -272,22 +272,34 @@ class Roof:
     facts: tuple[Fact, ...] = ()
 
     def ceiling(
-        self, wanted: Resource, read_share: float | None = None, *, in_place: bool = False
+        self,
+        wanted: Resource,
+        read_share: float | None = None,
+        *,
+        in_place: bool = False,
+        function: str | None = None,
     ) -> Ceiling | None:
         """The ceiling on `wanted` for work whose bytes are `read_share` reads; None is unknown.
 
         Among variants: of work that only writes where it reads (`in_place`) those that do likewise,
         where there are any; the nearest read share (all-read when none is stated), then the plain
-        way, then the library's reach, else what was measured first.  A mixture of bases is refused:
-        it would look like one roof and be two.
+        way, then the library's reach, else what was measured first.  Of special functions the
+        `function` itself; where it was not measured, or none is named, the fastest of those that
+        were: another's rate would be no upper bound.  A mixture of bases is refused: it would look
+        like one roof and be two.
         """
         group = [c for c in self.ceilings if c.resource == wanted]
         if not group and wanted in self.mapped:
-            return self.ceiling(self.mapped[wanted].uses, read_share, in_place=in_place)
+            return self.ceiling(
+                self.mapped[wanted].uses, read_share, in_place=in_place, function=function
+            )
         if not group:
             return None
         if len({c.provenance.basis for c in group}) > 1:
             raise BadInput(f"{self.name}: two bases for {wanted.name!r}; ask for one basis")
+        if wanted == SFU:
+            own = [c for c in group if function is not None and c.variant.way == function]
+            return max(own or group, key=lambda c: c.rate)
         share = 1.0 if read_share is None else read_share
         return min(
             _writing(group, in_place),

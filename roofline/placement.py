@@ -268,7 +268,8 @@ def _bounds(ledger: Ledger, roof: Roof) -> tuple[tuple[Bound, ...], tuple[Resour
         ceiling = None
         if amount:
             in_place = ledger.in_place(resource)
-            ceiling = roof.ceiling(resource, ledger.read_share(resource), in_place=in_place)
+            share, function = ledger.read_share(resource), ledger.function(resource)
+            ceiling = roof.ceiling(resource, share, in_place=in_place, function=function)
         if ceiling is not None:
             bounds.append(Bound(resource, ceiling, amount, ledger.count))
         elif amount:

@@ -38,6 +38,7 @@ class Entry:
     exactness: Exactness = Exactness.EXACT
     low: int | None = None  # of a bounded amount
     high: int | None = None
+    function: str | None = None  # of special functions: which one; None is several, or not known
 
     def __post_init__(self) -> None:
         if self.amount < 0:
@@ -110,6 +111,11 @@ class Ledger:
             return None
         return self.traffic(boundary, "read") / total
 
+    def function(self, resource: Resource) -> str | None:
+        """The one function that all work on `resource` computes; None when there is no such."""
+        named = {e.function for e in self.entries if e.resource == resource}
+        return named.pop() if len(named) == 1 else None
+
     def in_place(self, boundary: Resource) -> bool:
         """Whether all that is written at `boundary` is memory that is read as well.
 
@@ -153,6 +159,7 @@ def _times(entry: Entry, calls: int) -> Entry:
         entry.exactness,
         None if entry.low is None else entry.low * calls,
         None if entry.high is None else entry.high * calls,
+        entry.function,
     )
 
 

@@ -6,7 +6,7 @@ another pipe or a lighter algorithm for flop, the clock for anything.
 
 from collections.abc import Iterator, Sequence
 
-from roofline.device import DRAM, SFU, TENSOR_TF32, UPDATE, VECTOR_FP32
+from roofline.device import DRAM, SFU, TENSOR_TF32, UPDATE, VECTOR_FP32, Ceiling
 from roofline.diagnosis.compute.precision import PRODUCTS
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
@@ -24,7 +24,7 @@ FORMULAS = frozenset({"gemm", "bmm", "linear", "conv2d"})  # products that `roof
 
 def above_the_roof(program: Program) -> Iterator[Finding]:
     """RF001 for every item above its roof; all that fits an unmeasured cache is one finding."""
-    above = [item for item in program.by("call") if _above(item, program)]
+    above = in_doubt(program)
     cached = [item for item in above if _fits_cache(item, program)]
     if cached:
         yield _in_cache(cached, program)
@@ -33,21 +33,35 @@ def above_the_roof(program: Program) -> Iterator[Finding]:
             yield _above_alone(item, program)
 
 
+def in_doubt(program: Program) -> list[Item]:
+    """Calls above their roof, further than the intervals of count and ceiling reach."""
+    return [item for item in program.by("call") if _above(item, program)]
+
+
 def _above(item: Item, program: Program) -> bool:
     fraction = item.roof_fraction
     if fraction is None or item.binding is None or item.too_short:
         return False
     ceiling = item.binding.ceiling
     if ceiling.resource.is_pipe:  # better than the library's best is no contradiction
-        fraction *= ceiling.rate / (program.roof.highest(ceiling.resource) or ceiling.rate)
-    # A CPU's special functions are rated by exp alone; a root is an instruction and may be faster.
-    if program.roof.kind == "cpu" and ceiling.resource == SFU:
-        return False
+        fraction *= ceiling.rate / _highest(ceiling, program)
     if _fewer_threads(item, program):
         return False
     if program.roof.kind == "cpu" and ceiling.variant.access != UPDATE and _in_place(item):
         fraction /= ALLOCATED
     return fraction > ABOVE and not _within_interval(item) and not _within_bounds(item)
+
+
+def _highest(ceiling: Ceiling, program: Program) -> float:
+    """The highest rate of the same work, by the library or in registers."""
+    return max(
+        (
+            c.rate
+            for c in program.roof.ceilings
+            if c.resource == ceiling.resource and c.variant.way == ceiling.variant.way
+        ),
+        default=ceiling.rate,  # of a mean of several ceilings
+    )
 
 
 def _in_place(item: Item) -> bool:
@@ -144,6 +158,9 @@ def _questions(item: Item) -> Iterator[str]:
     if bound.demanded.is_boundary:
         yield "did its data stay in a nearer cache"
         yield "does the operator do less than its formula says"
+    function, measured = _functions(item)
+    if function and measured and function != measured:
+        yield f"is its ceiling, of {measured}, that of {function} (`roofline measure` takes each)"
     if _is_product(item) and bound.demanded == VECTOR_FP32:
         yield "was it computed in tf32 (then its pipe is another)"
     if "attention" in item.name or "sdpa" in item.name:
@@ -151,6 +168,14 @@ def _questions(item: Item) -> Iterator[str]:
     if bound.demanded.name.startswith("tensor-"):
         yield "sparse, a narrower type, or a narrower accumulator than stated"
     yield "was the device still working when the clock stopped"
+
+
+def _functions(item: Item) -> tuple[str | None, str | None]:
+    """The special function that the item computes, and the one that its ceiling is of."""
+    bound = item.placement.bounds[0]
+    if bound.demanded != SFU or item.ledger is None:
+        return None, None
+    return item.ledger.function(SFU), bound.ceiling.variant.way
 
 
 def _other_pipe(item: Item, program: Program) -> Iterator[str]:

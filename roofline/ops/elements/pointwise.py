@@ -76,7 +76,12 @@ def _arithmetic(row: Pointwise, call: Call, operands: list[Tensor], outputs: int
         Entry(
             vector_pipe(dtype), cost.flop * outputs, f"{row.name}: {cost.flop} an output element"
         ),
-        Entry(SFU, cost.sfu * outputs, f"{row.name}: {cost.sfu} an output element"),
+        Entry(
+            SFU,
+            cost.sfu * outputs,
+            f"{row.name}: {cost.sfu} an output element",
+            function=row.name,
+        ),
     ]
 
 
