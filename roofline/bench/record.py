@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from roofline.bench.sample import FEWEST, TRUSTED, Samples
-from roofline.bench.verdict import verdict
+from roofline.bench.verdict import unstable
 from roofline.device import Ceiling, Resource, Variant
 from roofline.provenance import Basis, Provenance, spread
 
@@ -60,9 +60,8 @@ def ceiling(
             f"{TRUSTED:.0%} and at least {FEWEST} are needed",
         )
     now = datetime.now(UTC)
-    shape = verdict(samples.rates, f"{resource.unit}/s")
-    unstable = shape.why if shape.shape in ("drifting", "bimodal") else ""
-    found = spread(samples.rates, dropped=total - clean, unstable=unstable)
+    shape = unstable(samples.rates, f"{resource.unit}/s")
+    found = spread(samples.rates, dropped=total - clean, unstable=shape)
     told = (*conditions, f"{clean} of {total} samples undisturbed", f"{now:%Y-%m-%dT%H:%M:%SZ}")
     return Ceiling(
         resource=resource,

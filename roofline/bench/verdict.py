@@ -45,6 +45,12 @@ def verdict(samples: Sequence[float], unit: str) -> Verdict:
     return _drift(samples) or _modes(samples, unit) or Verdict("stable")
 
 
+def unstable(samples: Sequence[float], unit: str) -> str:
+    """Why no one number stands for `samples`; "" where one does, or where they are too few."""
+    found = verdict(samples, unit)
+    return found.why if found.shape in ("drifting", "bimodal") else ""
+
+
 def _drift(samples: Sequence[float]) -> Verdict | None:
     third = len(samples) // 3
     first, last = median(samples[:third]), median(samples[-third:])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from roofline.device import ELEMENTS, READ_SHARE, RESOURCES, Ceiling, Device
+from roofline.provenance import Spread
 from roofline.units import number_of, show, show_binary
 
 if TYPE_CHECKING:
@@ -65,6 +66,26 @@ def unstable(ceilings: Sequence[Ceiling]) -> list[str]:
         for c in sorted(ceilings, key=_order)
         if c.provenance.spread and c.provenance.spread.unstable
     ]
+
+
+def facts(device: Device) -> list[str]:
+    """A line for every property that was timed and is no rate, with how sure it is."""
+    return [
+        f"{fact.name.replace('_', ' ')}: {show(fact.value, fact.unit)}{_sure(spread, fact.unit)}"
+        for fact in device.facts
+        if (spread := fact.provenance.spread) is not None and not isinstance(fact.value, str)
+    ]
+
+
+def _sure(spread: Spread, unit: str) -> str:
+    taken = spread.n + spread.dropped
+    interval = (
+        ""
+        if spread.low is None or spread.high is None
+        else f", {show(spread.low, unit)} to {show(spread.high, unit)} (95 % of median)"
+    )
+    unstable = f"; {spread.unstable}" if spread.unstable else ""
+    return f"{interval}, n {spread.n}, clean {spread.n / taken:.0%}{unstable}"
 
 
 def _order(ceiling: Ceiling) -> tuple[int, int, int, bool, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roofline.cli import options
-from roofline.cli.ceiling_table import paces, table, unstable
+from roofline.cli.ceiling_table import facts, paces, table, unstable
 from roofline.cli.say import say
 from roofline.device import Device
 from roofline.errors import Missing
@@ -156,6 +156,8 @@ def _print(device: Device) -> None:
     print_whole(out, table(device, sheet))
     if told := paces(device):
         out.print(told)
+    for line in facts(device):
+        out.print(line)
     for line in unstable(device.ceilings):
         out.print(f"* {line}")
     for mapped in device.mapped:

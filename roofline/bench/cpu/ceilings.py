@@ -14,7 +14,7 @@ from roofline.bench.cpu.faults import page_fault
 from roofline.bench.cpu.kernels import Kernels
 from roofline.bench.cpu.matrix import Effort, products
 from roofline.bench.cpu.memory import bandwidths
-from roofline.bench.cpu.special import exponentials
+from roofline.bench.cpu.special import functions
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
 from roofline.bench.record import Absent, Found, absences
@@ -90,11 +90,13 @@ def measure(quick: bool = False, progress: Progress | None = None) -> Device:
                 found += part.run(_ticks(tell, part, done, total))
                 done += part.weight
             cost = page_fault(depth.count, _conditions(host.cores()))
+            if isinstance(cost, str):
+                notes.append(cost)
             tell("done", 1.0)
     except KeyboardInterrupt:
         notes.insert(0, "partial: interrupted before everything was measured")
         raise Stopped(_device(found, notes) if found else None) from None
-    return _device(found, notes, facts=() if cost is None else (cost,))
+    return _device(found, notes, facts=() if isinstance(cost, str) else (cost,))
 
 
 def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Callable[[float], None]:
@@ -146,7 +148,7 @@ def _parts_of(
         with Crew([used]) as leader:
             if threads == 1:
                 yield dispatch(leader, depth.count, depth.sample_s, told)
-            yield exponentials(leader, threads, depth.count, depth.sample_s, told)
+            yield from functions(leader, threads, depth.count, depth.sample_s, told)
             yield from products(leader, threads, depth.matrix, told, _lacking(found))
 
     name = number_of(threads, "thread")

@@ -8,24 +8,36 @@ import mmap
 import resource
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from time import perf_counter
+from time import perf_counter, thread_time
 
+from roofline.bench.sample import FEWEST, TRUSTED, Sample, Samples
+from roofline.bench.verdict import unstable
 from roofline.device import Fact
 from roofline.provenance import Basis, Provenance, spread
 
 _SIZE = 32 << 20  # B: far more than the caches would keep of it
+_PATIENCE = 3  # mappings written at most, for each clean one that is wanted
 
 
-def page_fault(count: int, conditions: Sequence[str]) -> Fact | None:
-    """Seconds a fault, from `count` fresh mappings; None where the system counts no faults.
+def page_fault(count: int, conditions: Sequence[str]) -> Fact | str:
+    """Seconds a fault, from `count` undisturbed fresh mappings; else why there is no such number.
 
     Writing a fresh mapping the first time takes its faults and the writing, the second time the
     writing alone: the difference is the faults'.
     """
-    costs = [cost for _ in range(count) if (cost := _once()) is not None]
-    if not costs:
-        return None
-    found = spread(costs, best="min")
+    samples = _samples(count)
+    if not samples.all:
+        return "page fault: the system counts none"
+    total, clean = len(samples.all), len(samples.rates)
+    if not samples.trusted:
+        return (
+            f"page fault: {clean} of {total} samples undisturbed, {TRUSTED:.0%} and at least "
+            f"{FEWEST} are needed"
+        )
+    costs = [1 / rate for rate in samples.rates]
+    now = datetime.now(UTC)
+    found = spread(costs, best="min", dropped=total - clean, unstable=unstable(costs, "s"))
+    told = (*conditions, f"{clean} of {total} samples undisturbed", f"{now:%Y-%m-%dT%H:%M:%SZ}")
     return Fact(
         name="page_fault",
         value=found.median,
@@ -33,22 +45,42 @@ def page_fault(count: int, conditions: Sequence[str]) -> Fact | None:
         provenance=Provenance(
             basis=Basis.MEASURED,
             source="first write of a fresh mapping less the second, over its minor faults",
-            as_of=datetime.now(UTC).date(),
-            conditions="; ".join(conditions),
+            as_of=now.date(),
+            conditions="; ".join(told),
             spread=found,
         ),
     )
 
 
-def _once() -> float | None:
+def _samples(count: int) -> Samples:
+    """Until `count` are clean or patience is over: faults a second, and whether all time was ours.
+
+    Clearing a page is the system's work for this thread, and counts as its CPU time.
+    """
+    taken: list[Sample] = []
+    clean = 0
+    for _ in range(_PATIENCE * count):
+        if clean == count:
+            break
+        if (one := _once()) is not None:
+            taken.append(one)
+            clean += one.clean
+    return Samples(tuple(taken))
+
+
+def _once() -> Sample | None:
     with mmap.mmap(-1, _SIZE) as fresh:
         view = (ctypes.c_char * _SIZE).from_buffer(fresh)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        start_s, cpu_s = perf_counter(), thread_time()
         first_s = _write_s(view)
         faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
         second_s = _write_s(view)
+        busy = (thread_time() - cpu_s) / (perf_counter() - start_s)
         del view  # the mapping cannot be closed while anything looks at it
-    return (first_s - second_s) / faults if faults > 0 and first_s > second_s else None
+    if faults <= 0 or first_s <= second_s:
+        return None
+    return Sample(rate=faults / (first_s - second_s), busy=busy)
 
 
 def _write_s(view: "ctypes.Array[ctypes.c_char]") -> float:

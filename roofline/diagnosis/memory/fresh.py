@@ -1,6 +1,7 @@
 """RF103: results in memory that the system has just handed out, and had to clear."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
@@ -19,16 +20,16 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
     if not fresh:
         return
     steps = program.conditions.steps
-    # No more can be saved than is lost: the cost of a fault was measured at another moment.
-    costs = [
-        min(cost, max(item.lost_s or 0.0, 0.0))
-        for item in fresh
-        if (cost := faults_s(item, program)) is not None
-    ]
-    cost_s = sum(costs) / steps if costs else None
+    fault = _fault(program)
+    cost_s = None if fault is None else _cost_s(fresh, fault.s) / steps
+    most_s = None if fault is None else _cost_s(fresh, fault.high_s) / steps
     now_s = sum(item.measured_s or 0.0 for item in fresh) / steps
     faults = sum(item.page_faults or 0 for item in fresh)
-    price = "" if cost_s is None else f", {show(cost_s, 's')} at this machine's cost of a fault"
+    price = (
+        ""
+        if fault is None or cost_s is None
+        else f", {show(cost_s, 's')} at this machine's cost of a fault, {fault}"
+    )
     yield Finding(
         code="RF103",
         item="",
@@ -47,17 +48,47 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
         ),
         saves_s=cost_s,
         now_s=now_s,
-        then_s=None if cost_s is None else down_to(now_s - cost_s, now_s),
+        then_s=None if most_s is None else down_to(now_s - most_s, now_s),
         wrong_if="the same calls with out= a buffer already in use take as long",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What one page fault costs on the device [s], and the interval of that."""
+
+    s: float
+    low_s: float
+    high_s: float
+
+    def __str__(self) -> str:
+        if self.low_s == self.high_s:
+            return show(self.s, "s")
+        return f"{show(self.s, 's')} ({show(self.low_s, 's')} to {show(self.high_s, 's')})"
+
+
+def _fault(program: Program) -> _Fault | None:
+    """As measured; None is not known."""
+    cost = program.device.fact("page_fault") if program.device else None
+    if cost is None or not isinstance(cost.value, float):
+        return None
+    spread = cost.provenance.spread
+    low = (spread.low if spread else None) or cost.value
+    high = (spread.high if spread else None) or cost.value
+    return _Fault(cost.value, low, high)
+
+
+def _cost_s(items: Sequence[Item], fault_s: float) -> float:
+    """Of all faults of `items`, and no more than is lost: one was timed at another moment."""
+    return sum(
+        min((item.page_faults or 0) * fault_s, max(item.lost_s or 0.0, 0.0)) for item in items
     )
 
 
 def faults_s(item: Item, program: Program) -> float | None:
     """What the page faults of an item cost, at the measured cost of one; None is not known."""
-    cost = program.device.fact("page_fault") if program.device else None
-    if cost is None or item.page_faults is None or not isinstance(cost.value, float):
-        return None
-    return item.page_faults * cost.value
+    fault = _fault(program)
+    return None if fault is None or item.page_faults is None else item.page_faults * fault.s
 
 
 def _fresh(item: Item, program: Program) -> bool:
