@@ -1,9 +1,11 @@
 """One chain of neighbouring operators: what it moves, and the least that its ends need."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from roofline.device import DISPATCH, LAUNCH, Ceiling, Resource, Roof
+from roofline.device import Resource
+from roofline.program.chain_time import fused
 from roofline.program.placed import Placed
 
 NEAR = 0.8  # assumed: from this share of its roof on, a call is said to be on it
@@ -21,10 +23,11 @@ class Chain:
     least: int  # B of one chain: what enters from outside once, and what is used afterwards
     widest: int  # B of its largest tensor
     measured_s: float | None  # of all `count` together
-    # Of all `count` together: `least` at the ceiling of its own boundary, one start each at least.
-    least_s: float | None
-    by_start: bool  # starting what remains takes longer than its bytes
-    then_s: tuple[float, float] | None  # the same within the ceiling's interval
+    least_s: float | None  # of all `count` together, each one kernel: see `chain_time`
+    limit: str  # what takes one kernel that long: a resource or START; "" is not known
+    started: bool  # whether starting it is in there
+    kernels: int  # that a compiler makes of one chain
+    then_s: tuple[float, float] | None  # of all together, least and most
     at_roof: int | None  # calls of one chain that run at NEAR of their roof; None is not known
     signatures: tuple[int, ...]
     by_size: bool  # data was followed by the size of tensors: the recording names no memory
@@ -69,7 +72,9 @@ def together(chains: Sequence[Chain], steps: int) -> Chain:
         widest=step(c.widest for c in chains),
         measured_s=total(c.measured_s for c in chains),
         least_s=total(c.least_s for c in chains),
-        by_start=all(c.by_start for c in chains),
+        limit=max(chains, key=lambda c: c.least_s or 0.0).limit,
+        started=all(c.started for c in chains),
+        kernels=step(c.kernels for c in chains),
         then_s=(sum(low for low, _ in ends), sum(high for _, high in ends))
         if len(ends) == len(chains)
         else None,
@@ -121,13 +126,9 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
     least = _least(links, last_read)
     if last_read is None and alike.phase == "optimizer":
         least = max(least, _state(names) * widest)
-    ceiling = placed.roof.ceiling(placed.roof.innermost(least), 0.5)
-    started_s = _start_s(placed.roof)
-    least_s, then_s = (
-        (None, None)
-        if ceiling is None
-        else (max(least / ceiling.rate, started_s), _interval(least, ceiling, started_s))
-    )
+    bounds = (placed.at(e.signature, e.level).bounds for e in links)
+    one = fused(placed.roof, bounds, least)
+    ends_s = None if one is None else one.then_s
     return Chain(
         names=names,
         module=alike.module,
@@ -137,9 +138,11 @@ def build(placed: Placed, alike: Alike, last_read: Mapping[int, int] | None) -> 
         least=least,
         widest=widest,
         measured_s=sum(known_ns) / 1e9 if len(known_ns) == len(links) else None,
-        least_s=None if least_s is None else least_s * alike.count,
-        then_s=None if then_s is None else (then_s[0] * alike.count, then_s[1] * alike.count),
-        by_start=ceiling is not None and least / ceiling.rate < started_s,
+        least_s=None if one is None else one.least_s * alike.count,
+        limit="" if one is None else one.limit,
+        started=one is not None and one.started,
+        kernels=1 if one is None else one.kernels,
+        then_s=None if ends_s is None else (ends_s[0] * alike.count, ends_s[1] * alike.count),
         at_roof=_at_roof(placed, alike),
         signatures=tuple(e.signature for e in links),
         by_size=last_read is None,
@@ -156,20 +159,6 @@ def _state(names: Sequence[str]) -> int:
     if not {"addcmul_", "addcdiv_"} <= plain:
         return 0
     return 7 if "lerp_" in plain else 5
-
-
-def _start_s(roof: Roof) -> float:
-    """The least time to start the one kernel that remains, by the fastest way; 0 is not known."""
-    rate = roof.highest(DISPATCH if roof.kind == "cpu" else LAUNCH)
-    return 1 / rate if rate else 0.0
-
-
-def _interval(amount: int, ceiling: Ceiling, least_s: float) -> tuple[float, float]:
-    """Time for `amount` bytes within the interval of the ceiling, and never below `least_s`."""
-    spread = ceiling.provenance.spread
-    low = spread.low if spread and spread.low else ceiling.rate
-    high = spread.high if spread and spread.high else ceiling.rate
-    return max(amount / high, least_s), max(amount / low, least_s)
 
 
 def _least(links: Sequence[Link], last_read: Mapping[int, int] | None) -> int:
@@ -201,10 +190,19 @@ def _least(links: Sequence[Link], last_read: Mapping[int, int] | None) -> int:
 
 
 def _at_roof(placed: Placed, alike: Alike) -> int | None:
-    """Calls of one chain whose mean time is within NEAR of their roof."""
-    near = []
+    """Calls of one chain whose signature's mean time in it is within NEAR of its roof.
+
+    The mean is what the lines of the program show.  A chain that ran once has one time a call, and
+    most of those lie below their mean.
+    """
+    calls: Counter[tuple[int, Resource]] = Counter()
+    took_ns: Counter[tuple[int, Resource]] = Counter()
     for link, ns in zip(alike.links, alike.time_ns, strict=True):
-        roof_s = placed.at(link.signature, link.level).roof_s
-        if roof_s and ns is not None:
-            near.append(roof_s * alike.count >= NEAR * ns / 1e9)
-    return sum(near) if near else None
+        if ns is not None:
+            calls[link.signature, link.level] += 1
+            took_ns[link.signature, link.level] += ns
+    known = [
+        (n, took_ns[key], roof_s) for key, n in calls.items() if (roof_s := placed.at(*key).roof_s)
+    ]
+    near = (n for n, ns, roof_s in known if roof_s * n * alike.count >= NEAR * ns / 1e9)
+    return sum(near) if known else None

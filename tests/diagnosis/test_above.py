@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from roofline.cli import main
-from roofline.device import DRAM, Ceiling, Device, Variant
+from roofline.device import DRAM, SFU, Ceiling, Device, Variant
 from roofline.diagnosis import diagnose
 from roofline.program import read
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.roofs import STATED
-from tests.runs import RECORDER, Script, call, tensor
+from tests.runs import MEASURED, RECORDER, Script, call, device, tensor
 
 
 def finding(capsys, *argv):
@@ -106,11 +106,69 @@ def test_an_update_that_has_a_ceiling_of_its_own_needs_no_allowance():
     assert "measured, update" in found.evidence[1]
 
 
-def test_a_root_may_be_faster_than_exp_which_rates_special_functions_on_a_cpu():
-    """90,000 roots at 10 G/s: 9 us; their 720 kB fit the L2, 7.2 us at 100 GB/s; done in 7.5 us."""
-    x = tensor(300, 300)
-    roots = call("aten::sqrt", x, out=x)
-    program = read(Script().add(roots, 7.5).end_step().run())
+ROOTS = call("aten::sqrt", tensor(300, 300), out=tensor(300, 300))
 
-    assert program.by("call")[0].binding.demanded.name == "sfu"
-    assert "RF001" not in [f.code for f in diagnose(program)]
+
+def special(function, rate):
+    return Ceiling(
+        resource=SFU, rate=rate, variant=Variant(threads=1, way=function), provenance=MEASURED
+    )
+
+
+def on(*functions):
+    """The toy CPU with ceilings of these special functions and no other."""
+    toy = device(*functions)
+    kept = (c for c in toy.ceilings if c.resource != SFU or c.variant.way)
+    return replace(toy, ceilings=tuple(kept))
+
+
+@pytest.mark.parametrize(("function", "fraction"), [("sqrt", 0.6), ("exp", 1.2)])
+def test_a_root_stands_under_the_ceiling_of_roots(function, fraction):
+    """90,000 roots in 7.5 us are 12 G/s: 60 % of 20, and 120 % of exp's 10 where that is alone."""
+    rate = {"sqrt": 20e9, "exp": 10e9}[function]
+    toy = on(special("exp", 10e9), *([special("sqrt", 20e9)] if function == "sqrt" else []))
+    program = read(Script().add(ROOTS, 7.5).end_step().run(on=toy))
+    (item,) = program.by("call")
+    above = [f for f in diagnose(program) if f.code == "RF001"]
+
+    sfu = next(b for b in item.placement.bounds if b.demanded == SFU)
+    assert (sfu.ceiling.variant.way, sfu.ceiling.rate) == (function, rate)
+    assert sfu.least_s / item.measured_s == pytest.approx(fraction)
+    assert bool(above) == (function == "exp")
+    assert all("is its ceiling, of exp, that of sqrt" in f.next_step for f in above)
+
+
+def test_a_function_that_was_not_measured_stands_under_the_fastest():
+    """Nobody measured erf: 40 G/s of rsqrt bound it for certain, exp's 10 would not."""
+    erf = call("aten::erf", tensor(300, 300), out=tensor(300, 300))
+    toy = on(special("exp", 10e9), special("rsqrt", 40e9))
+    (item,) = read(Script().add(erf, 9).end_step().run(on=toy)).by("call")
+
+    sfu = next(b for b in item.placement.bounds if b.demanded == SFU)
+    assert sfu.ceiling.variant.way == "rsqrt"
+
+
+def test_better_than_the_library_is_asked_of_the_same_function_alone():
+    """12 G/s of tanh on a ceiling of 10: that rsqrt reaches 40 makes it no less strange."""
+    tanh = call("aten::tanh", tensor(300, 300), out=tensor(300, 300))
+    toy = on(special("tanh", 10e9), special("rsqrt", 40e9))
+
+    assert "RF001" in [
+        f.code for f in diagnose(read(Script().add(tanh, 7.5).end_step().run(on=toy)))
+    ]
+
+
+def test_doubt_silences_advice_on_a_chain_of_what_is_in_doubt():
+    """exp and neg of 8 MB in 0.2 ms each, 40 GB/s of 10; with neg alone at its pace it stands."""
+    x = tensor(1000, 1000)
+    exp, neg = call("aten::exp", x, out=x), call("aten::neg", x, out=x)
+
+    def codes(exp_us, neg_us):
+        script = Script().add(exp, exp_us, reads=(1,), writes=(2,))
+        script.add(neg, neg_us, reads=(2,), writes=(3,))
+        return [f.code for f in diagnose(read(script.end_step().run()))]
+
+    assert codes(900, 900) == ["RF101"]
+    assert "RF001" in codes(200, 200)
+    assert "RF101" not in codes(200, 200)
+    assert {"RF001", "RF101"} <= set(codes(200, 1600))  # 200 of 1800 us in doubt

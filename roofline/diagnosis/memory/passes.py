@@ -4,14 +4,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from roofline.diagnosis.doubts.above import in_doubt
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.worth import WORTH
 from roofline.program import Program
 from roofline.program.chain import together
+from roofline.program.chain_time import START, TOGETHER
 from roofline.program.chains import NEAR, Chain
 from roofline.units import number_of, show
 
 PASSES = 1.25  # assumed: fewer passes than this over the least are not excess
+IN_DOUBT = 0.2  # of a chain's time, from which on its calls' doubts silence what is said of it
 OPTIMIZER = "optimizer"  # the phase
 LISTED = 4  # chains of an update that are told one by one
 _FUSE = (
@@ -49,7 +52,13 @@ def _worth(program: Program) -> Iterator[Sequence[Chain]]:
             return whole.saves_s / steps >= WORTH * busy_s
         return (whole.moved - whole.least) * whole.count >= WORTH * all_bytes
 
-    excess = [c for c in program.chains if c.passes >= PASSES * c.least_passes]
+    doubted = {s: item.measured_s or 0.0 for item in in_doubt(program) for s in item.signatures}
+
+    def sound(chain: Chain) -> bool:
+        doubt_s = sum(doubted.get(s, 0.0) for s in set(chain.signatures))
+        return doubt_s <= IN_DOUBT * (chain.measured_s or 0.0)
+
+    excess = [c for c in program.chains if c.passes >= PASSES * c.least_passes and sound(c)]
     yield from ([c] for c in excess if c.phase != OPTIMIZER and worth(c))
     update = [c for c in excess if c.phase == OPTIMIZER]
     if update and worth(together(update, steps)):
@@ -82,7 +91,7 @@ def _excess(whole: Chain, parts: Sequence[Chain], steps: int) -> Finding:
                 if whole.by_size
                 else ()
             ),
-            *_prediction(whole, steps),
+            *_prediction(whole, alone, steps),
         ),
         next_step=_FUSE_UPDATE if whole.phase == OPTIMIZER else _FUSE,
         saves_s=None if whole.saves_s is None else whole.saves_s / steps,
@@ -106,18 +115,38 @@ def _listed(parts: Sequence[Chain], steps: int) -> Iterator[str]:
         yield f"and over {number_of(len(calls) - LISTED, 'other size')}"
 
 
-def _prediction(chain: Chain, steps: int) -> Iterator[str]:
-    if chain.measured_s is None or chain.then_s is None or chain.least_s is None:
+def _prediction(chain: Chain, alone: bool, steps: int) -> Iterator[str]:
+    if chain.measured_s is None or chain.least_s is None:
+        return
+    if chain.then_s is None:
+        yield (
+            "fused: its bytes and its arithmetic need less than starting a kernel may take, which "
+            "is not measured here"
+        )
         return
     low, high = (show(seconds / steps, "s") for seconds in chain.then_s)
     interval = f" ({low} to {high} within its interval)" if low != high else ""
-    limit = "the cost of starting one kernel" if chain.by_start else "the ceiling"
-    faster = chain.measured_s / chain.least_s
+    several = alone and chain.kernels > 1
+    limit = (
+        "the cost of starting one kernel"
+        if chain.limit == START
+        else f"the ceiling of {chain.limit}"
+    )
+    times = chain.measured_s / chain.least_s
+    faster = (
+        f"at most {times:.{0 if times >= 100 else 1}f} times as fast"
+        if chain.started
+        else "without what starting a kernel takes, which is not measured here"
+    )
     yield (
         f"fused: {show(chain.measured_s / steps, 's')} -> {show(chain.least_s / steps, 's')} "
-        f"a step at {limit}{interval}, "
-        f"at most {faster:.{0 if faster >= 100 else 1}f} times as fast"
+        f"a step at {limit}{'' if several else interval}, {faster}"
     )
+    if several:
+        yield (
+            f"that is one kernel of {len(chain.names)} operators; a compiler puts {TOGETHER} into "
+            f"one and makes {chain.kernels} kernels of them: up to {high}"
+        )
 
 
 def _on_roof(chain: Chain) -> str:
