@@ -247,12 +247,13 @@ def _print(outcome: "Outcome", prediction: float | None, chart: bool) -> None:
     out = console()
     out.print(f"{outcome.experiment} on {outcome.device}\n", style="bold")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for i, column in enumerate(outcome.columns):
-        table.add_column(column.name, justify="left" if i == 0 else "right", no_wrap=True)
+    # What nobody can look at on this device is no column: a CPU's machine code, its clock.
+    told = [i for i, _ in enumerate(outcome.columns) if any(row[i] for row in outcome.rows)]
+    for i in told:
+        justify = "right" if i else "left"
+        table.add_column(outcome.columns[i].name, justify=justify, no_wrap=True)
     for row in outcome.rows:
-        table.add_row(
-            *(_cell(cell, column) for cell, column in zip(row, outcome.columns, strict=True))
-        )
+        table.add_row(*(_cell(row[i], outcome.columns[i]) for i in told))
     print_whole(out, table)
     if chart:
         out.print("\n" + "\n".join(_drawn(outcome, min(out.width, _CHART))), crop=False)

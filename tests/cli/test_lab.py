@@ -51,6 +51,12 @@ def test_json_and_file_hold_one_document(capsys, toy, tmp_path):
     assert toy == [1]
 
 
+def test_columns_without_a_single_value_are_left_out(capsys, toy):
+    assert main(["lab", "dial"]) == 0
+    heading = capsys.readouterr().out.splitlines()[2]
+    assert heading.split() == ["F", "intensity", "memory", "arithmetic"]
+
+
 def test_nobody_is_asked_where_nobody_can_answer(capsys, toy):
     assert main(["lab", "dial"]) == 0
     assert "predicted  nothing" in capsys.readouterr().out

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from roofline.bench.lab.outcome import Column, Outcome, Question
+from roofline.units import show
 
 FS = tuple(2**i for i in range(12))  # 1 to 2048
 BYTES = 8  # an element: read and written
@@ -100,6 +101,24 @@ def cycles_per_fma(step: Step, under_way: int, clock_hz: float) -> float:
     return under_way * clock_hz / (step.elements_per_s * step.f)
 
 
+_ALLOCATES = (
+    "memory counts 8 B an element; these stores go through the caches, which read a line before it "
+    "is overwritten: 12 B move. `roofline measure` has more where a copy's stores bypass the caches"
+)
+
+
+def _falls(steps: Sequence[Step]) -> str:
+    """Why a single chain is at its fastest before its end; "" where it is not."""
+    best, last = max(steps, key=lambda step: step.flop_per_s), steps[-1]
+    if last.flop_per_s >= ON_A_ROOF * best.flop_per_s:
+        return ""
+    return (
+        f"at F = {best.f} the core begins the next elements while a chain still waits (out of "
+        f"order), {show(best.flop_per_s, 'flop/s')}; a longer one fills its window, and at F = "
+        f"{last.f} every FMA waits for the one before, {show(last.flop_per_s, 'flop/s')}"
+    )
+
+
 def outcome(
     device: str,
     steps: Sequence[Step],
@@ -112,6 +131,8 @@ def outcome(
     """The dial as a table; with one chain the answer is the latency of an FMA."""
     found = ridge(steps)
     notes = [] if found or chains < CHAINS else ["the dial did not reach both roofs"]
+    notes += [] if gpu else [_ALLOCATES]
+    notes += [_falls(steps)] if not gpu and chains < CHAINS else []
     return Outcome(
         experiment="dial",
         device=device,
@@ -120,6 +141,6 @@ def outcome(
         answer=found if chains >= CHAINS else latency,
         columns=COLUMNS,
         rows=tuple((s.f, s.intensity, s.bytes_per_s, s.flop_per_s, s.holds) for s in steps),
-        notes=tuple(notes),
+        notes=tuple(note for note in notes if note),
         conditions=tuple(conditions),
     )

@@ -48,6 +48,25 @@ def test_one_chain_answers_with_the_latency():
     assert found.rows[0][:4] == (1, 0.25, BANDWIDTH, BANDWIDTH / 4)
 
 
+def test_on_a_cpu_the_stores_that_read_are_told():
+    """Twice the reads of what is stored: 12 B move for the 8 that are counted."""
+    (told,) = dial.outcome("toy", machine(), gpu=False).notes
+    assert "12 B move" in told
+    assert dial.outcome("toy", machine(), gpu=True).notes == ()
+
+
+def test_one_chain_on_a_cpu_says_where_it_falls_from_and_why():
+    """32 FMAs at 54.4 Gflop/s; 2048 at 28.7: 16 lanes x 2 flop x 3.58 GHz / 4 cycles."""
+    steps = [Step(1, 3e9), Step(2, 3e9), Step(32, 0.85e9), Step(2048, 7e6)]
+    told = dial.outcome("toy", steps, gpu=False, latency=4.0, chains=1).notes[-1]
+
+    assert told.startswith("at F = 32 the core begins the next elements")
+    assert "54.4 Gflop/s" in told
+    assert told.endswith("at F = 2048 every FMA waits for the one before, 28.7 Gflop/s")
+    flat = [*steps[:3], Step(2048, 13.3e6)]  # 54.5 Gflop/s: nothing falls
+    assert len(dial.outcome("toy", flat, gpu=False, latency=4.0, chains=1).notes) == 1
+
+
 class Compiled:
     def __init__(self, count):
         self.asm = {
