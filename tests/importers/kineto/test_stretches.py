@@ -96,6 +96,22 @@ def long(tmp_path: Path, **beside) -> Path:
     return path
 
 
+def test_several_devices_and_odd_times_in_stretches_are_the_same(tmp_path, monkeypatch):
+    """Device 1 works 20 of 60 times; one kernel ends 100 s late, one begins 1 ms before its launch."""
+    trace = Trace()
+    for number in range(60):
+        matmul(trace, 1000 * number, device=number % 3 // 2)
+    trace.events[-1]["dur"] = 1e8
+    trace.events[5]["ts"] -= 1100
+    path = trace.write(tmp_path / "devices.json")
+    again, stretches = in_stretches(monkeypatch, path, 40)
+
+    assert stretches > 3
+    assert [gap.name for gap in again.gaps] == ["device 1"]
+    assert len(again.recorder.warnings) == 1
+    same(load([path]), again)
+
+
 def test_modules_graphs_and_strays_over_many_stretches(monkeypatch, tmp_path):
     path = long(tmp_path)
     again, stretches = in_stretches(monkeypatch, path, 50)

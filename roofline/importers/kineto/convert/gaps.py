@@ -1,7 +1,8 @@
 """What a trace knows that it does not hold, or that belongs to no step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from roofline.importers.kineto.join.names import one_line
@@ -9,6 +10,7 @@ from roofline.importers.kineto.join.owners import Joined
 from roofline.importers.kineto.join.steps import Cut
 from roofline.importers.kineto.join.walked import Walked
 from roofline.importers.kineto.read.columns import NONE, Columns
+from roofline.importers.kineto.stretches.devices import Spent
 from roofline.importers.kineto.stretches.times import octets
 from roofline.runfile import Gap
 from roofline.units import number_of
@@ -106,6 +108,21 @@ class Tally:
                 seconds=self._outside.seconds,
                 count=self._outside.count,
             )
+
+
+def elsewhere(devices: Mapping[int, Spent]) -> Iterator[Gap]:
+    """What ran on other devices than the first."""
+    for device, spent in islice(devices.items(), 1, None):
+        yield Gap(
+            name=f"device {device}",
+            what=(
+                "a run is of one device: what ran on this one, "
+                f"{number_of(spent.count, 'device activity')}, is not in it, "
+                "nor are the operators that worked there alone"
+            ),
+            seconds=spent.ns / 1e9,
+            count=spent.count,
+        )
 
 
 def _not_read(columns: Columns) -> Iterator[Gap]:

@@ -34,6 +34,16 @@ def of_times(doubt: Doubt) -> Iterator[str]:
             f"{number_of(doubt.overlong, 'device activity')} would still run "
             "after later ones of the same stream had ended: such durations count as unknown"
         )
+    if doubt.early:
+        yield (
+            f"{number_of(doubt.early, 'device activity')} would have begun before being launched: "
+            "such times count as unknown"
+        )
+    if doubt.late:
+        yield (
+            f"{number_of(doubt.late, 'device activity')} would have ended long after everything "
+            "else that was recorded: such times count as unknown"
+        )
     if doubt.zero:
         yield (
             "unknown, since shorter than the trace can tell (0 us): durations of "

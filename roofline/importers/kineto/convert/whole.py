@@ -13,8 +13,9 @@ from roofline.importers.kineto.account.configuration import configuration
 from roofline.importers.kineto.account.signatures import Device, Signatures
 from roofline.importers.kineto.convert import notes
 from roofline.importers.kineto.convert.assemble import Assembly, Sections
-from roofline.importers.kineto.convert.gaps import Tally
+from roofline.importers.kineto.convert.gaps import Tally, elsewhere
 from roofline.importers.kineto.convert.rows import Words
+from roofline.importers.kineto.join.elsewhere import uncount
 from roofline.importers.kineto.join.nesting import by_external_id
 from roofline.importers.kineto.join.overhead import set_apart
 from roofline.importers.kineto.join.owners import join
@@ -84,7 +85,7 @@ def convert(
         events=sections.table(),
         signatures=tuple(signatures.made),
         steps=set_apart(steps, whole.idle, division.starts[0]),
-        gaps=tuple(tally.gaps(columns)),
+        gaps=(*elsewhere(stretches.devices), *tally.gaps(columns)),
         warnings=(
             *([notes.BY_ID] if by_id else []),
             *notes.of_times(whole.doubt),
@@ -92,7 +93,7 @@ def convert(
             *notes.of_content(columns, whole, signatures.unreadable, signatures.listed),
         ),
         how=division.how,
-        device=next((at for at, _ in whole.devices.most_common(1)), None),
+        device=stretches.device,
     )
 
 
@@ -110,6 +111,7 @@ def _by_id(columns: Columns, walked: Shelf, several: bool, whole: Whole) -> tupl
     for part in walked:
         of = _of(columns, part)
         joined |= by_external_id(part.nested, of, integers(part.found.started))
+        uncount(part.nested, part.found)
         whole.work.note(of, part)
         again.put(part)
     return again, joined

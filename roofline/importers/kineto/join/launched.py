@@ -26,6 +26,7 @@ class Launched:
     launch: "pa.Array"
     started: "pa.Array"  # int8 per span: whether it launched something
     doubtful: int  # activities whose launch stands in several processes, nobody knows which
+    elsewhere: "pa.Array | None" = None  # rows of launches that started only other devices' work
 
 
 def launched(columns: Columns, spans: Times, ran: Times) -> Launched:

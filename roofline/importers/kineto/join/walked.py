@@ -1,12 +1,12 @@
 """What is found on the first way through a trace, stretch by stretch, and holds for all of it."""
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roofline.importers.kineto.join.answers import Answers
+from roofline.importers.kineto.join.elsewhere import of_device, uncount
 from roofline.importers.kineto.join.launched import Launched, launched
 from roofline.importers.kineto.join.nesting import Modules, Nested, Walk
 from roofline.importers.kineto.join.overhead import Interval, merged, without
@@ -14,6 +14,7 @@ from roofline.importers.kineto.join.steps import Cut, Window, cut, used
 from roofline.importers.kineto.read.columns import NONE, OP, Activities, Columns, Spans
 from roofline.importers.kineto.stretches.divide import Stretch
 from roofline.importers.kineto.stretches.doubt import Doubt, doubted
+from roofline.importers.kineto.stretches.outside import within
 from roofline.importers.kineto.stretches.times import Times, in_order, integers, octets
 
 if TYPE_CHECKING:
@@ -82,18 +83,22 @@ class Whole:
     nests: bool = False  # some of these launches stand inside an operator
     doubtful: int = 0  # activities whose launch stands in several processes, nobody knows which
     doubt: Doubt = field(default_factory=Doubt)
-    devices: Counter[int] = field(default_factory=Counter)
     idle: list[Interval] = field(default_factory=list)  # profiler's work while no device worked
     work: Work = field(default_factory=Work)
 
     def walk(self, stretch: Stretch) -> Walked:
         """Go through one stretch; stretches come in order of time."""
         columns, spans = stretch.columns, stretch.spans
-        ran, doubt = doubted(columns.activities, stretch.ran, stretch.following)
-        found = launched(columns, spans, ran)
+        found = launched(columns, spans, stretch.ran)
+        columns.activities, ran, found = of_device(
+            columns.activities, stretch.ran, found, stretch.device
+        )
+        ran, doubt = doubted(columns.activities, ran, stretch.following)
+        ran, outside = within(ran, spans.start.take(found.launch), stretch.window)
         started = integers(found.started)
         walk = Walk(columns, self.modules, integers(spans.end), started)
         nested = walk.go(in_order(columns.spans, spans), integers(spans.start))
+        uncount(nested, found)
         nests = any(owner != NONE for owner, ran in zip(nested.owner, started, strict=True) if ran)
         if nests:
             columns.spans.external = array("q")  # no longer needed; there may be millions
@@ -101,10 +106,9 @@ class Whole:
         self.nests |= nests
         self.matched |= found.launch.null_count < len(found.launch)
         self.doubtful += found.doubtful
-        self.doubt += doubt
+        self.doubt += doubt + outside
         self.activities += len(columns.activities)
         self.done = _extreme(max, self.done, ran.end)
-        self.devices.update(columns.activities.device)
         self.idle = without(self.idle, ran)
         walked = Walked(columns.spans, columns.activities, spans, ran, found, nested)
         self.work.note(columns, walked)

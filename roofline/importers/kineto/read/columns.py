@@ -6,8 +6,9 @@ Times are kept as microseconds since the first event, where a float holds every 
 """
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import compress
 from math import isnan, nan
 from typing import Any
 
@@ -25,6 +26,7 @@ CATEGORIES = {
     "xpu_runtime": LAUNCH, "privateuse1_runtime": LAUNCH,
     "user_annotation": RANGE, "python_function": PYTHON, "overhead": OVERHEAD,
 }  # fmt: skip
+RECORD = "Trace"
 MODULE = "nn.Module: "
 _ID = 2**63  # beyond it there are none
 _LATEST_US = 4e15  # the year 2096: twice that in nanoseconds still is an int64
@@ -81,6 +83,13 @@ class Activities:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def where(self, mask: Sequence[bool]) -> "Activities":
+        """Some of them, without their times where those have been given up."""
+        some = Activities()
+        for name, values in vars(self).items():
+            setattr(some, name, array(values.typecode, compress(values, mask)))
+        return some
+
 
 class Columns:
     """Everything that is kept of a trace."""
@@ -97,6 +106,7 @@ class Columns:
         # correlation -> bytes that the launch of a copy names, and the process that launched it
         self.copied: dict[int, tuple[int, int]] = {}
         self.overhead: list[tuple[float, float]] = []  # start and duration of the profiler's work
+        self.recorded: list[tuple[float, float]] = []  # the same of its records, as it says itself
         self.skipped: dict[str, int] = {}  # category -> events that are not read
         self.frames = 0  # Python frames, which are not read
         self.untimed = 0  # events without a usable start
@@ -118,6 +128,8 @@ class Columns:
             kind = categories.get(event.cat)
             if kind is None or event.ph != "X":
                 if event.ph == "X":
+                    if event.cat == RECORD and self.first_us is not None:
+                        self._beside(event, self.recorded)
                     self.skipped[event.cat] = self.skipped.get(event.cat, 0) + 1
                 continue
             if self.first_us is None:
@@ -131,7 +143,7 @@ class Columns:
                 activities.append(event)
                 what.append(kind)
             elif kind == OVERHEAD:
-                self._overhead(event)
+                self._beside(event, self.overhead)
             else:
                 self.frames += 1
         self._spans(spans, kinds)
@@ -223,10 +235,10 @@ class Columns:
         # Of two processes with this number nobody knows whose the copy is.
         self.copied[link] = (size if before[1] == process else NONE, process)
 
-    def _overhead(self, event: Event) -> None:
+    def _beside(self, event: Event, into: list[tuple[float, float]]) -> None:
         start, duration = self._start(event.ts), self._duration(event.dur)
         if start is not None and not isnan(duration):
-            self.overhead.append((start, duration))
+            into.append((start, duration))
 
     def _start(self, ts: Any) -> float | None:
         """Microseconds since the first event; None when there is no usable time."""

@@ -10,7 +10,7 @@ all idle, and one whose launches are of several processes, since their numbers r
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,9 @@ from roofline.importers.kineto.read.columns import (
     Columns,
     Spans,
 )
+from roofline.importers.kineto.stretches.devices import Spent, spent
 from roofline.importers.kineto.stretches.doubt import Streams, earliest_ends
+from roofline.importers.kineto.stretches.outside import Window, window
 from roofline.importers.kineto.stretches.times import Times, arrow, ended, times
 from roofline.kept import Kept
 
@@ -45,6 +47,8 @@ class Stretch:
     spans: Times
     ran: Times
     following: Streams = field(default_factory=dict)  # when the next stretch's first ones end
+    window: Window | None = None  # in which the whole trace was recorded
+    device: int | None = None  # the one that the run is of, where there are several
 
 
 class Stretches:
@@ -56,6 +60,14 @@ class Stretches:
         self._kept: Kept | None = None  # the rows moved away so far, in the order they came
         self._moved = 0  # spans among them
         self._moments: list[int] = []
+        self._times: tuple[Times, Times] | None = None  # of all rows, where there is one stretch
+        self._window: Window | None = None
+        self.devices: Mapping[int, Spent] = {}  # known once divided; the run's own comes first
+
+    @property
+    def device(self) -> int | None:
+        """The device that the run is of; None: nothing ran on one."""
+        return next(iter(self.devices), None)
 
     @property
     def spans(self) -> int:
@@ -69,10 +81,21 @@ class Stretches:
 
     def divide(self) -> int:
         """No more rows will come: how many stretches are there?"""
+        import pyarrow as pa
+
         if self._kept is None:
+            columns = self._columns
+            of_spans, of_ran = times(columns.spans), times(columns.activities)
+            self._times = of_spans, of_ran
+            device = arrow(columns.activities.device)
+            self._survey(
+                pa.table({"start": of_spans.start, "duration": of_spans.duration}),
+                pa.table({"device": device, "duration": of_ran.duration}),
+            )
             return 1
         self._move()
         spans, ran = self._kept.take(_SPANS), self._kept.take(_RAN)
+        self._survey(spans, ran)
         self._kept = Kept(most=0)
         self._moments = _moments(self._columns, spans, ran, self._rows)
         _part_spans(spans, self._moments, self._kept)
@@ -82,16 +105,23 @@ class Stretches:
     def __iter__(self) -> Iterator[Stretch]:
         """Every stretch, in order of time; each is given up as it is taken."""
         columns = self._columns
-        if self._kept is None:
-            yield Stretch(columns, times(columns.spans), times(columns.activities))
+        if self._times is not None:
+            (of_spans, of_ran), self._times = self._times, None
+            yield Stretch(columns, of_spans, of_ran, window=self._window, device=self.device)
             return
+        assert self._kept is not None  # the rows of a trace that is not one stretch
         ran = self._kept.take((_RAN, 0))
         for at in range(len(self._moments) + 1):
             part = copy(columns)  # names and calls are those of the whole trace
             part.spans, span_times = _unpacked(Spans(), self._kept.take((_SPANS, at)))
             part.activities, ran_times = _unpacked(Activities(), ran)
             ran = self._kept.take((_RAN, at + 1))
-            yield Stretch(part, span_times, ran_times, {} if ran is None else earliest_ends(ran))
+            following = {} if ran is None else earliest_ends(ran)
+            yield Stretch(part, span_times, ran_times, following, self._window, self.device)
+
+    def _survey(self, spans: "pa.Table", ran: "pa.Table") -> None:
+        self._window = window(spans, self._columns.recorded)
+        self.devices = spent(ran, self._window)
 
     def _move(self) -> None:
         if self._kept is None:

@@ -20,9 +20,16 @@ class Doubt:
 
     zero: int = 0  # shorter than the trace can tell
     overlong: int = 0  # reaches over whole later activities of the same stream
+    early: int = 0  # begins before its launch
+    late: int = 0  # ends long after everything that was recorded
 
     def __add__(self, other: "Doubt") -> "Doubt":
-        return Doubt(self.zero + other.zero, self.overlong + other.overlong)
+        return Doubt(
+            self.zero + other.zero,
+            self.overlong + other.overlong,
+            self.early + other.early,
+            self.late + other.late,
+        )
 
 
 Streams = Mapping[tuple[int, int], int]  # device and stream -> a time

@@ -1,0 +1,70 @@
+"""Traces of several GPUs: a run is of one, and says what the others did."""
+
+import pytest
+
+from roofline.importers import load
+from roofline.program import read
+from tests.importers.kineto.traces import H200, Trace
+
+A100 = {"id": 1, "name": "NVIDIA A100-SXM4-80GB", "numSms": 108}
+X = ((64, 64), "fp16")
+
+
+def relus(*on: tuple[int, float], listed=(H200, A100)) -> Trace:
+    """A relu every 100 us: of each the device, and how long its kernel ran there [us]."""
+    trace = Trace(deviceProperties=list(listed))
+    for number, (device, us) in enumerate(on):
+        trace.op("aten::relu", number * 100, 5, X)
+        trace.kernel("relu", number * 100 + 20, us, launch=number * 100 + 1, device=device)
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("on", "name", "calls", "other", "count", "us"),
+    [
+        ([(0, 30), (0, 30), (0, 30), (1, 80)], "NVIDIA H200", 3, "device 1", 1, 80),
+        ([(0, 30), (1, 80), (1, 80), (1, 80)], "NVIDIA A100", 3, "device 0", 1, 30),
+        ([(0, 30), (0, 30), (1, 80)], "NVIDIA A100", 1, "device 0", 2, 60),  # 80 us are most
+    ],
+)
+def test_the_device_with_most_work_is_the_run(tmp_path, on, name, calls, other, count, us):
+    run = load([relus(*on).write(tmp_path / "two.json")])
+    (item,) = read(run).by("operator")
+
+    assert run.device.name.startswith(name)
+    assert item.calls == calls
+    assert [(g.name, g.count, round(g.seconds * 1e6)) for g in run.gaps] == [(other, count, us)]
+
+
+def test_equal_gpus_that_overlap_are_not_busy_together(tmp_path):
+    """0..90 us on device 0 and 10..100 on device 1, twice: 180 us, not 200, and 2 relus, not 4."""
+    trace = Trace(deviceProperties=[H200, {**H200, "id": 1}])
+    for at in (0, 200):
+        for device in (0, 1):
+            begun = at + 10 * device
+            trace.op("aten::relu", begun, 5, X)
+            trace.kernel("relu", begun + 20, 90, launch=begun + 1, device=device)
+    program = read(load([trace.write(tmp_path / "same.json")]))
+
+    assert program.whole.busy_s == pytest.approx(180e-6)
+    assert [(item.name, item.calls) for item in program.by("operator")] == [("aten::relu", 2)]
+
+
+def test_an_operator_on_another_device_is_no_work_of_the_host(tmp_path):
+    """The gelu ran on device 1 alone, so it is no row; the add, on the host, is one."""
+    trace = relus((0, 30), (0, 30))
+    trace.op("aten::gelu", 300, 5, X)
+    trace.kernel("gelu", 320, 30, launch=301, device=1)
+    trace.op("aten::add", 400, 5, X, X)
+    run = load([trace.write(tmp_path / "other.json")])
+    names = [run.signatures[row["signature"]].name for row in run.rows()]
+
+    assert [name for name in names if name.startswith("aten::")] == [
+        "aten::relu", "aten::relu", "aten::add",
+    ]  # fmt: skip
+
+
+def test_a_time_that_cannot_be_does_not_choose_the_device(tmp_path):
+    """A kernel of 1000 s in a trace of 400 us is none of device 1's work."""
+    run = load([relus((0, 30), (0, 30), (0, 30), (1, 1e9)).write(tmp_path / "odd.json")])
+    assert run.device.name.startswith("NVIDIA H200")

@@ -1,0 +1,117 @@
+"""Times that lie outside what was recorded: unknown and counted, never part of a sum."""
+
+import pytest
+
+from roofline.importers import load
+from roofline.program import read
+from tests.importers.kineto.traces import Trace
+
+X = ((64, 64), "fp16")
+
+
+def relus(base=1.7e15) -> Trace:
+    """Four relus, 100 us apart, of 30 us each on stream 7."""
+    trace = Trace(base=base)
+    for at in range(0, 400, 100):
+        trace.op("aten::relu", at, 5, X)
+        trace.kernel("relu", at + 20, 30, launch=at + 1)
+    return trace
+
+
+def odd(trace: Trace, start: float, us: float, **how) -> dict:
+    """A fifth operator, whose kernel is at an odd time; launched at 401 us."""
+    trace.op("aten::gelu", 400, 5, X)
+    return trace.kernel("gelu", start, us, launch=401, **how)
+
+
+def loaded(tmp_path, trace):
+    run = load([trace.write(tmp_path / "odd.json")])
+    durations = [
+        row["duration_ns"]
+        for row in run.rows()
+        if row["kind"] == "kernel" and run.signatures[row["signature"]].name == "gelu"
+    ]
+    return run, durations
+
+
+@pytest.mark.parametrize(
+    ("start", "us", "how", "said"),
+    [
+        (420, 3.4e6, {}, "ended long after"),  # the last of its stream
+        (-100, 9e9, {"stream": 9}, "begun before being launched"),  # alone on its stream
+        (3.6e12, 30, {}, "ended long after"),  # 41 days later
+        (-600, 30, {}, "begun before being launched"),  # 1 ms before its launch
+    ],
+)
+def test_a_kernel_outside_the_recorded_time(tmp_path, start, us, how, said):
+    """Four of 30 us are what the device worked; the step lasts from 0 to some 0.4 ms."""
+    trace = relus()
+    odd(trace, start, us, **how)
+    run, durations = loaded(tmp_path, trace)
+    program = read(run)
+
+    assert durations == [None]
+    assert program.whole.busy_s == pytest.approx(120e-6)
+    assert program.whole.step_s < 0.5e-3
+    assert [line for line in run.recorder.warnings if line.startswith("1 device") and said in line]
+
+
+def test_a_start_of_zero_where_times_count_from_the_start_of_the_program(tmp_path):
+    """Times begin at 1000 us, so that 0 is no missing time but one 1.4 ms before its launch."""
+    trace = relus(base=1000)
+    odd(trace, 420, 30)["ts"] = 0
+    run, durations = loaded(tmp_path, trace)
+
+    assert durations == [None]
+    assert read(run).whole.step_s < 0.5e-3
+
+
+@pytest.mark.parametrize(
+    ("start", "us"),
+    [
+        (420, 2_500),  # long beside the rest, and soon after the host was done
+        (-50, 30),  # the clocks of host and device differ a little
+    ],
+)
+def test_an_unusual_time_that_can_be(tmp_path, start, us):
+    trace = relus()
+    odd(trace, start, us)
+    run, durations = loaded(tmp_path, trace)
+
+    assert durations == [us * 1000]
+    assert not run.recorder.warnings
+
+
+def test_work_that_is_queued_for_long_is_believed(tmp_path):
+    """Ten launches in 50 us of a host that does not wait, of 40 ms each: each waits for another."""
+    trace = Trace()
+    for number in range(10):
+        trace.op("aten::mm", number * 5, 5, X, X)
+        trace.kernel("gemm", 100 + number * 40_000, 40_000, launch=number * 5 + 1)
+    run = load([trace.write(tmp_path / "queue.json")])
+
+    assert read(run).whole.busy_s == pytest.approx(0.4)
+    assert not run.recorder.warnings
+
+
+def test_clocks_that_are_apart_are_no_doubt(tmp_path):
+    """Every kernel 2 ms before its launch: the clocks differ, and nothing is left out."""
+    trace = Trace()
+    for at in range(0, 10_000, 1000):
+        trace.op("aten::relu", at, 5, X)
+        trace.kernel("relu", at - 2000, 30, launch=at + 1)
+    run = load([trace.write(tmp_path / "apart.json")])
+
+    assert read(run).whole.busy_s == pytest.approx(300e-6)
+    assert not run.recorder.warnings
+
+
+@pytest.mark.parametrize(("us", "believed"), [(300, True), (20_000, False)])
+def test_what_ends_after_the_profiler_stopped_is_not_believed(tmp_path, us, believed):
+    """The profiler says that it recorded 600 us: it drops what ran later, so 20 ms cannot be."""
+    trace = relus()
+    odd(trace, 420, us)
+    trace.add("Trace", "PyTorch Profiler (0)", -10, 610)
+    _, durations = loaded(tmp_path, trace)
+
+    assert durations == [us * 1000 if believed else None]
