@@ -11,7 +11,7 @@ from roofline.call import Argument, Tensor
 from roofline.device import Device, Resource
 from roofline.errors import BadInput, NotFound
 from roofline.program.alike import IS_ONE
-from roofline.program.batch import NOT_REWRITTEN, Batch, rebatched
+from roofline.program.batch import NOT_REWRITTEN, ONE, Batch, rebatched
 from roofline.program.item import Item
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
@@ -123,7 +123,7 @@ def parse_batch(text: str) -> int | tuple[int, int]:
     if len(sizes) > 2 or min(sizes) < 1:
         raise BadInput(f"a batch is written 64, or 32:64 (recorded:asked for); got {text!r}")
     if len(sizes) == 2 and sizes[0] == 1:
-        raise BadInput("a batch of 1 leaves no mark on sizes: record the program with 2 or more")
+        raise BadInput(f"of a recorded batch of 1 no other can be told: {ONE}")
     return sizes[0] if len(sizes) == 1 else (sizes[0], sizes[1])
 
 

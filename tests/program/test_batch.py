@@ -158,6 +158,34 @@ def test_the_command_names_what_it_leaves_out(tmp_path, capsys):
     assert "a batch is written 64, or 32:64" in capsys.readouterr().err
 
 
+def test_a_stated_batch_that_is_none_is_refused():
+    """A perceptron with 8 samples: 7 is no size of an input, 2 divides one and scales nothing."""
+    run = recorded(models.mlp, 8)
+    with pytest.raises(BadInput, match="comes in batches of 7: they begin with 8"):
+        rebatched(run, 64, 7)
+    with pytest.raises(BadInput, match="comes in batches of 2: they begin with 8"):
+        rebatched(run, 64, 2)
+    assert rebatched(run, 64, 8).batch == Batch(8, 64)
+
+
+def test_where_nothing_scales_no_sample_gets_cheaper():
+    """All is made within the step, and none of it is 8 long."""
+    square = call("aten::zeros", (3, 3), out=tensor(3, 3))
+    run = Script().add(square, 10, writes=(1,)).end_step().run()
+    with pytest.raises(BadInput, match="nothing in the recording scales with a batch of 8"):
+        rebatched(run, 64, 8)
+
+
+def test_a_batch_of_one_is_refused_however_it_is_asked_about():
+    """Nobody is sent from one refusal to a statement that is false."""
+    run = recorded(models.mlp, 1)
+    for stated in (None, 8):
+        with pytest.raises(BadInput, match="a batch of 1 leaves no mark on its sizes; record the"):
+            rebatched(run, 64, stated)
+    with pytest.raises(BadInput, match="a batch of 1 leaves no mark on its sizes; record the"):
+        parse_batch("1:8")
+
+
 @pytest.mark.parametrize("text", ["0", "a", "1:2:3", "4:", "1:64"])
 def test_mistakes(text):
     with pytest.raises(BadInput):
@@ -205,3 +233,14 @@ def test_groups_meet_although_their_parts_stand_in_another_order():
 
     for by in ("call", "operator", "module", "phase"):
         assert {c.before.name for c in made.by(by)} == {i.name for i in made.before.by(by)}
+
+
+def test_a_trace_refuses_a_batch_that_is_none():
+    """Embeddings begin with 8 samples; 16 positions are in the sizes too, and are no batch."""
+    with pytest.raises(BadInput, match="comes in batches of 16: they begin with 8"):
+        rebatched(trace(*TRACE), 32, 16)
+    one = call("aten::embedding", tensor(100, 64), tensor(1, 16, dtype="int64"), -1, False, False)
+    with pytest.raises(BadInput, match="made with a batch of 1, not of 16"):
+        rebatched(trace(one, *TRACE[1:]), 32, 16)
+    with pytest.raises(BadInput, match="nothing in the recording comes in batches of 3"):
+        rebatched(trace(TRACE[1]), 32, 3)  # nothing there begins with samples alone

@@ -13,14 +13,18 @@ from roofline.errors import BadInput
 from roofline.program.batch import by_size
 from roofline.program.batch.carried import Batch
 from roofline.program.batch.following import Following, Key
-from roofline.program.batch.inputs import Row, candidates, inputs, weights
+from roofline.program.batch.inputs import Row, candidates, inputs, sizes, weights
 from roofline.program.columns import measured_steps, storages
 from roofline.runfile import Run, Signature
 from roofline.work import unknown
 
+ONE = (  # why, and what to do
+    "whichever way data is flattened, a batch of 1 leaves no mark on its sizes; record the program "
+    "with 2 or more and ask again"
+)
 NOT_REWRITTEN = "its sizes under the change are not known"
 
-__all__ = ["Batch", "Rebatched", "rebatched"]
+__all__ = ["ONE", "Batch", "Rebatched", "rebatched"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +44,10 @@ def rebatched(run: Run, then: int, now: int | None = None) -> Rebatched:
 def _by_memory(run: Run, then: int, now: int | None) -> Rebatched:
     rows = _rows(run)
     known = weights(rows)
-    sizes = candidates(inputs(rows, known))
-    batch = Batch(_now(sizes, now), then)
+    entering = inputs(rows, known)
+    if now is not None and entering and now not in sizes(entering):
+        raise _false(now, [t.shape[0] for t in entering.values()])
+    batch = Batch(_now(candidates(entering), now), then)
     following = Following(batch, known)
     keys = following.all(rows)
     places: dict[Key | int, int] = {}  # key, or signature alone -> position in the new run
@@ -60,30 +66,41 @@ def _by_memory(run: Run, then: int, now: int | None) -> Rebatched:
 
 def _by_size(run: Run, then: int, now: int | None) -> Rebatched:
     calls = [s.call for s in run.signatures if s.call is not None]
+    there = by_size.leading(calls)
+    if now is not None and there and all(size % now for size in there):
+        raise _false(now, there)
     batch = Batch(_now(by_size.samples(calls), now), then)
-    sizes = by_size.carrying(calls, batch)
+    scaled = by_size.carrying(calls, batch)
     after = [
-        _with(s, None if s.call is None else by_size.rewritten(s.call, sizes, batch))
+        _with(s, None if s.call is None else by_size.rewritten(s.call, scaled, batch))
         for s in run.signatures
     ]
     return _pair(run, run.signatures, after, batch)
 
 
-def _now(sizes: Sequence[int], stated: int | None) -> int:
+def _false(stated: int, there: Sequence[int]) -> BadInput:
+    """No input comes in batches as stated: their beginnings say what there is."""
+    found = sorted(set(there))
+    if found == [1]:
+        return BadInput(f"the recording was made with a batch of 1, not of {stated}: {ONE}")
+    named = " and ".join(map(str, found[:4]))
+    return BadInput(
+        f"no input of the recording comes in batches of {stated}: they begin with {named}"
+    )
+
+
+def _now(found: Sequence[int], stated: int | None) -> int:
     """The batch that was recorded: stated, or the one size that every input begins with."""
     if stated is not None:
         return stated
-    if len(sizes) == 1:
-        return sizes[0]
-    if not sizes:
-        raise BadInput(
-            "no input of the recording begins with a batch of more than 1, and a batch of 1 leaves "
-            "no mark on sizes; state what it was recorded with, such as batch=8:64"
-        )
-    named = " and ".join(map(str, sizes[:4]))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise BadInput(f"no input of the recording begins with a batch of more than 1: {ONE}")
+    named = " and ".join(map(str, found[:4]))
     raise BadInput(
         f"inputs of the recording begin with {named}: state which is the batch, "
-        f"such as batch={sizes[0]}:64"
+        f"such as batch={found[0]}:64"
     )
 
 
@@ -119,6 +136,9 @@ def _without(signature: Signature) -> Signature:
 def _pair(
     run: Run, before: Sequence[Signature], after: Sequence[Signature], batch: Batch
 ) -> Rebatched:
+    scaled = any(b.call != a.call for b, a in zip(before, after, strict=True) if a.call)
+    if batch.then != batch.now and not scaled:
+        raise BadInput(f"nothing in the recording scales with a batch of {batch.now}")
     return Rebatched(
         before=replace(run, signatures=tuple(before)),
         after=replace(run, signatures=tuple(after)),

@@ -26,12 +26,17 @@ _ATTENTION = "scaled_dot_product"
 
 def samples(calls: Sequence[Call]) -> list[int]:
     """The sizes that may be the batch: what convolutions, attention and embeddings begin with."""
+    return [size for size in leading(calls) if size > 1]
+
+
+def leading(calls: Sequence[Call]) -> list[int]:
+    """What these begin with, a size of 1 as well; samples, or samples times heads."""
     found = [
         tensor.shape[0]
         for call in calls
         if (tensor := _first(call, SAMPLES)) is not None and len(tensor.shape) > 1
     ]
-    return [size for size in dict.fromkeys(found) if size > 1]
+    return list(dict.fromkeys(found))
 
 
 def carrying(calls: Sequence[Call], batch: Batch) -> frozenset[int]:

@@ -75,6 +75,11 @@ def candidates(found: Mapping[int, Tensor]) -> list[int]:
     return sorted(counts, key=lambda size: (-counts[size], size))
 
 
+def sizes(found: Mapping[int, Tensor]) -> frozenset[int]:
+    """Every size of an input: one of them is the batch, wherever it stands."""
+    return frozenset(size for tensor in found.values() for size in tensor.shape)
+
+
 def _given(row: Row) -> Iterator[tuple[int, int]]:
     """(position of the argument, storage), lists left out."""
     storages = iter(row.reads)
