@@ -2,6 +2,7 @@
 
 LONGEST_NS = 10**14  # of one kernel or region: more than a day
 LARGEST_ID = 2**62  # of streams and threads
+MOST_BYTES = 1 << 48  # of one copy: more than any device holds
 LATEST_NS = 4 * 10**18  # of a clock that began in 1970: the year 2096
 
 

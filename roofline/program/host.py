@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from roofline.device import PCIE
+from roofline.importers.kineto.join.names import launches_graph
 from roofline.program.columns import batches, in_steps, is_kind
 from roofline.runfile import Run
 
@@ -83,7 +84,9 @@ def kernels(run: Run, launch_s: float | None) -> Kernels | None:
     import pyarrow.compute as pc
 
     events = run.events
-    by_graph = is_kind(events, ("launch",)).take(events["parent"])
+    graphs = pa.array([launches_graph(s.name) for s in run.signatures], pa.bool_())
+    of_graph = graphs.take(events["signature"].combine_chunks())
+    by_graph = pc.and_(is_kind(events, ("launch",)), of_graph).take(events["parent"])
     alone = pc.invert(pc.fill_null(by_graph, False))
     ran = pc.and_(in_steps(run), is_kind(events, ("kernel", "memcpy")))
     chosen = pc.and_(ran, alone)

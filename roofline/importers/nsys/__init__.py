@@ -14,6 +14,7 @@ database   a database opened, its queries answered a batch at a time
 gathered   batches -> columns, what repeats as numbers
 read       the tables, under fixed names
 ranges     NVTX ranges -> what holds on a thread from when on
+times      which times are believed, what ran before the recording, which steps hold something
 joins      activity, launch, range
 convert    all of it as the parts of a run
 stats      the tables that ``nsys stats --format csv`` prints
@@ -53,12 +54,10 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
     line = timeline(database.ranges)
     joined = join(database, line)
+    if not any(part.num_rows for part in joined.activities):
+        raise BadInput(f"{source.name}: no device activity has a usable start")
     made = convert(joined, database, line)
-    warnings = [*database.lacks, *joined.warnings]
-    if made.undated:
-        warnings.append(
-            f"{number_of(made.undated, 'device activity')} without a positive duration: unknown"
-        )
+    warnings = [*database.lacks, *joined.warnings, *made.warnings]
     device = _device(database.gpus, joined.device, options, warnings)
     how = (
         f"{number_of(len(made.steps), 'step')} by NVTX ranges"
@@ -77,7 +76,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         device=device,
         signatures=made.signatures,
         steps=made.steps,
-        gaps=joined.gaps,
+        gaps=(*joined.gaps, *made.gaps),
         events=made.events,
     )
 

@@ -1,24 +1,24 @@
 """From joined activities and launches to the events, signatures and steps of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roofline.called import readable
 from roofline.importers import copies
+from roofline.importers.limits import MOST_BYTES
 from roofline.importers.nsys.configured import Configured
 from roofline.importers.nsys.gathered import Value
 from roofline.importers.nsys.joins import Joined
-from roofline.importers.nsys.ranges import Range, Timeline, divided
+from roofline.importers.nsys.ranges import Range, Timeline
 from roofline.importers.nsys.read import WHAT, Database
 from roofline.importers.rows import MANY, events, same, worded
-from roofline.importers.windows import window_of
-from roofline.runfile import Signature, Step, arrow_schema
+from roofline.importers.windows import OUTSIDE, window_of
+from roofline.runfile import Gap, Signature, Step, arrow_schema
+from roofline.units import number_of
 from roofline.work import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
 # Directions of a copy as CUPTI numbers them.
@@ -28,6 +28,9 @@ COPIES = {
 }  # fmt: skip
 
 
+IN_GRAPH = "not accounted for: a graph launch replays it, and its calls are not in the recording"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
     """The parts of a run."""
@@ -35,16 +38,16 @@ class Converted:
     signatures: tuple[Signature, ...]
     steps: tuple[Step, ...]
     events: "pa.Table"
-    undated: int  # activities without a positive duration
     marked: bool  # ranges mark the steps
+    gaps: tuple[Gap, ...]
+    warnings: tuple[str, ...]
 
 
 def convert(joined: Joined, database: Database, line: Timeline) -> Converted:
     """Rows of activities, then of launches, a batch at a time."""
     import pyarrow as pa
 
-    steps = divided(line.steps)
-    into = _Rows(joined, database, line.paths, steps)
+    into = _Rows(joined, database, line.paths)
     count = sum(part.num_rows for part in joined.activities)
     parts = [into.none()]
     parts += [into.activities(rows, count) for rows in _given_up(joined.activities)]
@@ -53,27 +56,33 @@ def convert(joined: Joined, database: Database, line: Timeline) -> Converted:
         signatures=tuple(into.made.signatures),
         steps=into.steps,
         events=pa.concat_tables(parts),
-        undated=into.undated,
-        marked=bool(steps),
+        marked=bool(joined.steps),
+        gaps=tuple(into.gaps()),
+        warnings=tuple(into.warnings()),
     )
 
 
 class _Rows:
     """Rows of the events table, with the words that their numbers stand for."""
 
-    def __init__(
-        self, joined: Joined, database: Database, paths: Sequence[str], steps: Sequence[Range]
-    ):
+    def __init__(self, joined: Joined, database: Database, paths: Sequence[str]):
         """Times count from the first start of anything."""
         import pyarrow as pa
 
-        self.undated = 0  # activities without a positive duration, so far
-        self.made = _Made(database.strings)
-        self.steps = _steps(steps, *joined.span)
+        self._undated = 0  # activities without a positive duration, so far
+        self._of_steps = self._outside = self._outside_ns = 0  # activities, those in no step
+        self.made = _Made(database)
+        self.steps = _steps(joined.steps, *joined.span)
         keys = database.values["key"]
         self._origin = joined.span[0]
-        self._starts = [start for _, start, _, _ in steps]
+        self._starts = [start for _, start, _, _ in joined.steps]
+        # Without launches the last step waits for the device: what it does then belongs to it.
+        self._ends = [end for _, _, end, _ in joined.steps]
+        if self._ends and not joined.launches:
+            self._ends[-1] = max(self._ends[-1], joined.span[1])
         self._key = _numbers(keys, self.made.activity, joined.keys)
+        self._replayed = _numbers(keys, self.made.replayed, joined.replayed)
+        self._graphs = bool(joined.replayed)
         self._name = _numbers(database.called["name"], self.made.launch, joined.names)
         kinds = [_kind(what) for what, _, _ in keys]
         self._kinds = list(dict.fromkeys(kinds))
@@ -101,12 +110,18 @@ class _Rows:
         import pyarrow.compute as pc
 
         dated = pc.fill_null(pc.greater(ran["duration"], 0), False)
-        self.undated += ran.num_rows - (pc.sum(dated).as_py() or 0)
+        self._undated += ran.num_rows - (pc.sum(dated).as_py() or 0)
+        step = self._step_of(ran["begun"])
+        if self._starts:
+            outside = pc.and_(pc.equal(step, OUTSIDE), pc.is_valid(ran["begun"]))
+            self._of_steps += ran.num_rows - ran["begun"].null_count
+            self._outside += pc.sum(outside).as_py() or 0
+            self._outside_ns += pc.sum(ran["duration"].filter(outside)).as_py() or 0
         return events({
-            "signature": self._key.take(ran["key"]),
+            "signature": self._signature(ran),
             "kind": worded(self._kinds, self._kind.take(ran["key"])),
-            "step": self._step_of(ran["begun"]),
-            "start_ns": pc.subtract(pc.fill_null(ran["start"], self._origin), self._origin),
+            "step": step,
+            "start_ns": pc.subtract(ran["start"], self._origin),
             "duration_ns": pc.if_else(dated, ran["duration"], pa.scalar(None, pa.int64())),
             "module": worded(self._paths, ran["path"]),
             "thread": self._thread(ran["process"]),
@@ -114,6 +129,14 @@ class _Rows:
             "parent": pc.add(ran["launch"].cast(pa.int64()), count),
             "counters": self._counters.of(ran["configuration"]),
         })  # fmt: skip
+
+    def _signature(self, ran: "pa.RecordBatch") -> "pa.Array":
+        import pyarrow.compute as pc
+
+        own = self._key.take(ran["key"])
+        if not self._graphs:
+            return own
+        return pc.if_else(ran["graph"], self._replayed.take(ran["key"]), own)
 
     def launches(self, calls: "pa.RecordBatch") -> "pa.Table":
         """Calls that started something."""
@@ -128,14 +151,37 @@ class _Rows:
             "thread": self._thread(calls["process"]),
         })  # fmt: skip
 
+    def gaps(self) -> Iterator[Gap]:
+        """What belongs to no step."""
+        if self._outside:
+            yield Gap(
+                name="outside every step",
+                what=(
+                    f"outside the steps that ranges mark began {self._outside:,} of "
+                    f"{self._of_steps:,} device activities, which belong to none"
+                ),
+                seconds=self._outside_ns / 1e9,
+                count=self._outside,
+            )
+
+    def warnings(self) -> Iterator[str]:
+        """What could not be believed."""
+        if self._undated:
+            of = number_of(self._undated, "device activity")
+            yield f"{of} without a positive duration: unknown"
+        if self.made.oversized:
+            sizes = number_of(len(self.made.oversized), "size")
+            yield f"{sizes} of copies or memsets beyond any memory: unknown"
+
     def _step_of(self, times: "pa.Array") -> "pa.Array | pa.ChunkedArray":
-        """The step in which each of `times` falls, -1 outside all."""
+        """The step in which each of `times` falls, -1 outside all and for null."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not self._starts:  # the whole recording
-            return same(0, pa.int32(), len(times))
-        pairs = zip(self._starts, self.steps, strict=True)
-        return window_of(times, self._starts, [start + step.duration_ns for start, step in pairs])
+            step = same(0, pa.int32(), len(times))
+            return step if not times.null_count else pc.if_else(pc.is_valid(times), step, OUTSIDE)
+        return window_of(times, self._starts, self._ends)
 
     def _thread(self, process: "pa.Array") -> "pa.DictionaryArray":
         import pyarrow.compute as pc
@@ -147,32 +193,42 @@ class _Rows:
 class _Made:
     """Signatures, each made once."""
 
-    strings: "Mapping[int, str]"
+    database: Database
     signatures: list[Signature] = field(default_factory=list)
-    numbers: dict[tuple[str, int | None], int] = field(default_factory=dict)
+    numbers: dict[tuple[str, int | None, bool], int] = field(default_factory=dict)
+    oversized: set[int] = field(default_factory=set)  # bytes of copies that cannot be
 
-    def activity(self, what: str, name: int | str | None, nbytes: int | None) -> int:
+    def activity(
+        self, what: str, name: int | str | None, nbytes: int | None, in_graph: bool = False
+    ) -> int:
         """A kernel by its readable name; a copy or memset by direction and size, its whole work."""
         if what == "kernel":
-            shown = readable(self._named(name))
-            return self._number((shown, None), lambda: Signature(name=shown, ledger=unknown(shown)))
+            shown = readable(self.database.named(name))
+            ledger = (
+                replace(unknown(shown), conventions=(IN_GRAPH,)) if in_graph else unknown(shown)
+            )
+            return self._number(
+                (shown, None, in_graph), lambda: Signature(name=shown, ledger=ledger)
+            )
+        if nbytes is not None and not 0 <= nbytes < MOST_BYTES:
+            self.oversized.add(nbytes)
+            nbytes = None
         shown = "Memset (Device)" if what == "memset" else _copy(name)
         return self._number(
-            (shown, nbytes),
+            (shown, nbytes, False),
             lambda: Signature(name=shown, ledger=copies.ledger(shown, nbytes)),
         )
 
+    def replayed(self, what: str, name: int | str | None, nbytes: int | None) -> int:
+        """The same by a captured graph."""
+        return self.activity(what, name, nbytes, in_graph=True)
+
     def launch(self, name: int | str | None) -> int:
         """A call of the runtime, without the version that ends its name."""
-        shown = self._named(name).partition("_v")[0]
-        return self._number((shown, -1), lambda: Signature(name=shown))
+        shown = self.database.named(name).partition("_v")[0]
+        return self._number((shown, -1, False), lambda: Signature(name=shown))
 
-    def _named(self, name: int | str | None) -> str:
-        if isinstance(name, str):
-            return name or "unnamed"
-        return "unnamed" if name is None else self.strings.get(name, f"name {name}")
-
-    def _number(self, key: tuple[str, int | None], make: Callable[[], Signature]) -> int:
+    def _number(self, key: tuple[str, int | None, bool], make: Callable[[], Signature]) -> int:
         if key not in self.numbers:
             self.numbers[key] = len(self.signatures)
             self.signatures.append(make())

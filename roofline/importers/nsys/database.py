@@ -118,7 +118,7 @@ def _array(values: tuple[Any, ...]) -> "pa.Array":
 
     try:
         return pa.array(values)
-    except pa.ArrowInvalid:  # text among numbers
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # text or octets among numbers
         return pa.array([None if value is None else str(value) for value in values])
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Value = tuple[Any, ...]
 _NARROW = 1 << 31
+_LARGEST = 1 << 62
+_NUMBER = r"^-?\d{1,18}$"  # written as text
 
 
 @dataclass(slots=True)
@@ -41,29 +43,48 @@ class Gathered:
     def __init__(self, numbered: Mapping[str, Sequence[str]]):
         """`numbered` are groups of columns of which each combination becomes one number."""
         self.distinct = {group: Distinct() for group in numbered}
+        self.unread = 0  # cells that hold something else than the number that belongs there
         self._numbered = numbered
         self._parts: dict[str, list[pa.Array]] = {
             name: [] for name in ("start", "duration", "correlation", *numbered)
         }
 
     def add(self, rows: "pa.RecordBatch") -> None:
-        """Take in one batch; columns that it has not are null.
-
-        Raises ValueError for text where a number belongs.
-        """
+        """Take in one batch; columns that it has not are null, and so is what is no number."""
         import pyarrow as pa
 
-        start, stop = _moments(_whole(rows, "start")), _moments(_whole(rows, "stop"))
+        start, stop = (_moments(self._whole(rows, name)) for name in ("start", "stop"))
         self._parts["start"].append(_small(start))
         self._parts["duration"].append(_lasted(start, stop))
-        self._parts["correlation"].append(_narrow(_whole(rows, "correlation")))
+        self._parts["correlation"].append(_narrow(self._whole(rows, "correlation")))
         for group, columns in self._numbered.items():
-            number, found = _numbered([_plain(rows, name) for name in columns])
+            number, found = _numbered([self._plain(rows, name) for name in columns])
             numbers = self.distinct[group].numbers(found)
             if number is None:  # the same in all rows
                 self._parts[group] += same(numbers[0].as_py(), pa.int32(), rows.num_rows).chunks
             else:
                 self._parts[group].append(numbers.take(number))
+
+    def _plain(self, rows: "pa.RecordBatch", name: str) -> "pa.Array":
+        """A column as text where names are spelled out, else as whole numbers."""
+        import pyarrow as pa
+
+        spelled = (
+            name == "name" and name in rows.schema.names and pa.types.is_string(rows[name].type)
+        )
+        return rows[name] if spelled else self._whole(rows, name)
+
+    def _whole(self, rows: "pa.RecordBatch", name: str) -> "pa.Array":
+        import pyarrow as pa
+
+        if name not in rows.schema.names:
+            return pa.nulls(rows.num_rows, pa.int64())
+        column = rows[name]
+        if pa.types.is_int64(column.type):
+            return column
+        numbers = _numbers_in(column)
+        self.unread += numbers.null_count - column.null_count
+        return numbers
 
     def table(self) -> "pa.Table":
         """All rows, which are given up: ns, ids of one or the other width, numbers as int32."""
@@ -131,21 +152,22 @@ def _numbered(columns: Sequence["pa.Array"]) -> tuple["pa.Array | None", list[Va
     return number, found
 
 
-def _plain(rows: "pa.RecordBatch", name: str) -> "pa.Array":
-    """A column as text where names are spelled out, else as whole numbers."""
+def _numbers_in(column: "pa.Array") -> "pa.Array":
+    """Whole numbers, also where they are written as text; null for anything else."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    spelled = name == "name" and name in rows.schema.names and pa.types.is_string(rows[name].type)
-    return rows[name] if spelled else _whole(rows, name)
-
-
-def _whole(rows: "pa.RecordBatch", name: str) -> "pa.Array":
-    import pyarrow as pa
-
-    if name not in rows.schema.names:
-        return pa.nulls(rows.num_rows, pa.int64())
-    column = rows[name]
-    return column if pa.types.is_int64(column.type) else column.cast(pa.int64(), safe=False)
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        usable = pc.less(pc.abs(column), float(_LARGEST))
+    else:
+        usable = pc.match_substring_regex(column, _NUMBER)
+    column = pc.if_else(usable, column, pa.scalar(None, kind))
+    if pa.types.is_binary(kind):
+        column = column.cast(pa.string())
+    return column.cast(pa.int64(), safe=False)
 
 
 def _small(column: "pa.Array") -> "pa.Array":

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from roofline.importers.nsys.ranges import Timeline
+from roofline.importers.kineto.join.names import launches_graph
+from roofline.importers.nsys import times
+from roofline.importers.nsys.ranges import Range, Timeline, divided
 from roofline.importers.nsys.read import Database
 from roofline.importers.rows import MANY, same
 from roofline.runfile import Gap
@@ -26,13 +28,16 @@ class Joined:
     """Everything that ran on one device, joined; in order of time, given up as it is taken."""
 
     device: int | None
-    span: tuple[int, int]  # first start and last end of anything
-    # As in `Database`, and: launch, the row of its launch, null is not known; begun, when that was;
-    # path, what it stands in, a number of `Timeline.paths`.
+    span: tuple[int, int]  # first start and last end of anything that the recording saw started
+    steps: Sequence[Range]  # in which something was started; [] where ranges mark none
+    # As in `Database`, and: launch, the row of its launch, null is not known; begun, when that was,
+    # null is before the recording; path, what it stands in, a number of `Timeline.paths`; graph,
+    # whether its launch is that of a captured graph.
     activities: list["pa.RecordBatch"]
     launches: list["pa.RecordBatch"]  # calls as in `Database`, those that started an activity
     # Numbers that activities have, and that launches have, as they first appear.
-    keys: Sequence[int]
+    keys: Sequence[int]  # of those that no graph replays
+    replayed: Sequence[int]  # of those that one does
     processes: Sequence[int]
     names: Sequence[int]
     gaps: tuple[Gap, ...]
@@ -42,34 +47,59 @@ class Joined:
 def join(database: Database, line: Timeline) -> Joined:
     """Join the activities of the busiest device."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    device, ran, gaps = _busiest(database)
-    ran, calls = _in_order(ran), _in_order(database.rows.pop("calls"))
+    ran, doubts = times.activities(database.rows.pop("activities"))
+    calls, more = times.calls(database.rows.pop("calls"))
+    device, ran, gaps = _busiest(ran, database)
     launch, warnings = _launch(ran, calls)
     launch, launches = _used(launch, calls)
-    begun = _of_launch(launches["start"], launch, ran["start"]) if line.steps else ran["start"]
+    early = times.early(ran, launch, launches)
+    begun = _of_launch(launches["start"], launch, ran["start"])
+    steps, empty = times.held(divided(line.steps), launches["start"], begun, launch)
+    if not steps:
+        begun = ran["start"]
     threads = [thread for (thread,) in database.called["thread"]]
     path = _path(launches, threads, line) if line.time else None
     process = _of_launch(launches["process"], launch, ran["process"])
+    graph = _in_graph(launches, launch, database)
     activities = {
         **{name: ran[name] for name in ("start", "duration", "key", "configuration", "stream")},
         "process": process,
         "path": same(0, pa.int32(), ran.num_rows) if path is None else _of_launch(path, launch, 0),
         "launch": launch,
-        "begun": begun,
+        "begun": begun if early is None else pc.if_else(early, pa.scalar(None, pa.int64()), begun),
+        "graph": same(False, pa.bool_(), ran.num_rows) if graph is None else graph,
     }
     kept = launches.select(["start", "duration", "process", "name"])
     return Joined(
         device=device,
-        span=_span(ran, launches),
+        span=_span(ran if early is None else ran.filter(pc.invert(early)), launches),
+        steps=steps,
         activities=pa.table(activities).to_batches(max_chunksize=MANY),
         launches=kept.to_batches(max_chunksize=MANY),
-        keys=_here(ran["key"]),
+        keys=_here(ran["key"] if graph is None else ran["key"].filter(pc.invert(graph))),
+        replayed=[] if graph is None else _here(ran["key"].filter(graph)),
         processes=_here(process),
         names=_here(launches["name"]),
-        gaps=gaps,
-        warnings=warnings,
+        gaps=(*gaps, *times.gaps(ran, launch, early, graph)),
+        warnings=(*doubts, *more, *warnings, *times.lost(launch, early), *empty),
     )
+
+
+def _in_graph(
+    launches: "pa.Table", launch: "pa.ChunkedArray", database: Database
+) -> "pa.ChunkedArray | None":
+    """Which activities a captured graph replays; None where no launch is that of one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = (name for (name,) in database.called["name"])
+    graphs = [launches_graph(database.named(name)) for name in names]
+    if not any(graphs):
+        return None
+    by = pa.array(graphs, pa.bool_()).take(launches["name"].combine_chunks())
+    return pc.fill_null(by.take(launch), False)
 
 
 def _of_launch(
@@ -96,14 +126,13 @@ def _span(*tables: "pa.Table") -> tuple[int, int]:
     return first, max((end for end in ends if end is not None), default=first)
 
 
-def _busiest(database: Database) -> tuple[int | None, "pa.Table", tuple[Gap, ...]]:
+def _busiest(
+    rows: "pa.Table", database: Database
+) -> tuple[int | None, "pa.Table", tuple[Gap, ...]]:
     """The device that most of the time was spent on; what ran on others is a gap."""
     import pyarrow.compute as pc
 
-    rows, devices = (
-        database.rows.pop("activities"),
-        [device for (device,) in database.values["device"]],
-    )
+    devices = [device for (device,) in database.values["device"]]
     if len(devices) == 1:
         return devices[0], rows, ()
     sums = rows.group_by("device").aggregate([("duration", "sum"), ("device", "count")]).to_pylist()
@@ -124,45 +153,30 @@ def _busiest(database: Database) -> tuple[int | None, "pa.Table", tuple[Gap, ...
     return devices[first], rows.filter(pc.equal(rows["device"], first)), gaps
 
 
-def _in_order(rows: "pa.Table") -> "pa.Table":
-    """By time; what has none stands last."""
-    import pyarrow.compute as pc
-
-    if _ordered(rows["start"]):
-        return rows
-    return rows.take(pc.sort_indices(rows, [("start", "ascending")]))
-
-
-def _ordered(column: "pa.ChunkedArray") -> bool:
-    """Whether no value is less than the one before it, and none null."""
-    import pyarrow.compute as pc
-
-    before = None
-    for part in (chunk for chunk in column.chunks if len(chunk)):
-        first = part[0].as_py()
-        if part.null_count or (before is not None and first < before):
-            return False
-        if pc.all(pc.less_equal(part[:-1], part[1:])).as_py() is False:
-            return False
-        before = part[-1].as_py()
-    return True
-
-
-def _launch(activities: "pa.Table", calls: "pa.Table") -> tuple["pa.ChunkedArray", tuple[str, ...]]:
+def _launch(activities: "pa.Table", calls: "pa.Table") -> tuple["pa.ChunkedArray", list[str]]:
     """For each activity the first call with its correlation id within its process."""
     import pyarrow.compute as pc
 
-    unsaid = activities["process"].null_count
-    processes = len(pc.unique(calls["process"]).drop_null())
+    unsaid, unnamed = activities["process"].null_count, calls["process"].null_count
+    processes = [set(pc.unique(t["process"]).drop_null().to_pylist()) for t in (activities, calls)]
     wanted, known = activities["correlation"], calls["correlation"]
-    if processes > 1 or not unsaid:
-        wanted, known = _apart(activities, calls)
-    if processes < 2 or not unsaid:
-        return _first(known, wanted), ()
-    return _first(known, wanted), (
-        f"of {number_of(unsaid, 'activity')} nothing says which of {processes} processes "
-        "started it: their launches and ranges are not known",
-    )
+    of_one = len(processes[0] | processes[1]) < 2
+    if of_one or (unsaid and len(processes[1]) < 2 and not unnamed):
+        return _first(known, wanted), []
+    warnings = []
+    if unsaid:
+        warnings.append(
+            f"of {number_of(unsaid, 'activity')} nothing says which of "
+            f"{number_of(len(processes[1]), 'process')} started it: their launches and ranges are "
+            "not known"
+        )
+    if unnamed:
+        warnings.append(
+            f"of {number_of(unnamed, 'call')} of the runtime nothing says which process made it: "
+            "what they started has no launch and no range"
+        )
+    wanted, known = _apart(activities, calls)
+    return _first(known, wanted), warnings
 
 
 def _apart(*tables: "pa.Table") -> list["pa.ChunkedArray"]:
@@ -173,8 +187,6 @@ def _apart(*tables: "pa.Table") -> list["pa.ChunkedArray"]:
     ids = [table["correlation"] for table in tables]
     of = [table["process"] for table in tables]
     processes = {process for each in of for process in pc.unique(each).to_pylist()}
-    if len(processes) <= 1:
-        return ids
     both = pa.concat_arrays([chunk.cast(pa.int64()) for each in ids for chunk in each.chunks])
     codes = both.dictionary_encode().indices.cast(pa.int64())  # small, whatever the ids are
     number = pc.multiply(codes, len(processes))

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofline.errors import BadInput
+from roofline.importers.limits import LONGEST_NS
 from roofline.importers.nsys.database import gather, opened
 from roofline.importers.nsys.gathered import Gathered, Value, together
 from roofline.importers.nsys.ranges import PUSH_POP, Range
 from roofline.importers.nsys.schema import Table, schema
+from roofline.units import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,9 +26,40 @@ _OF_ACTIVITY = {
     "key": KEY, "configuration": CONFIGURATION,
     "device": ("device",), "stream": ("stream",), "process": ("process",),
 }  # fmt: skip
+_OF_RANGE = ("start", "end", "thread")
 _OF_CALL = {"name": ("name",), "thread": ("thread",)}
 _SIDE_BY_SIDE = 1 << 20  # rows from which on two halves of a table are read at once
 _PLAIN_ID = 1 << 24  # globalTid is vm << 48 | process << 24 | thread, globalPid has no thread
+
+_OF = {
+    "kernel": "kernels", "memcpy": "copies", "memset": "memsets", "runtime": "calls of the runtime",
+    "driver": "calls of the driver", "strings": "strings", "nvtx": "NVTX ranges",
+}  # fmt: skip
+_UNJOINED = "and so kernels no launch, thread or range"
+# table, column, and what is not known without it
+_MISSED = (
+    ("kernel", "end", "end, and so no duration"),
+    ("kernel", "name", "name"),
+    ("kernel", "correlation", "correlation ids, and so no launch, thread or range"),
+    *(
+        missed
+        for calls in _CALLS
+        for missed in (
+            (calls, "start", f"start, {_UNJOINED}"),
+            (calls, "correlation", f"correlation ids, {_UNJOINED}"),
+            (calls, "thread", "threads, and so kernels no range"),
+        )
+    ),
+    *(
+        missed
+        for copied in ("memcpy", "memset")
+        for missed in ((copied, "end", "end, and so no duration"), (copied, "bytes", "bytes"))
+    ),
+    ("memcpy", "copy_kind", "direction"),
+    ("strings", "id", "ids, and so kernels have numbers for names"),
+    ("strings", "value", "texts, and so kernels have numbers for names"),
+    *(("nvtx", column, f"{column}: no modules and no steps") for column in _OF_RANGE),
+)
 
 Values = Mapping[str, Sequence[Value]]
 
@@ -46,6 +79,12 @@ class Database:
     gpus: Mapping[int, str]  # number -> name
     export: Mapping[str, str]
     lacks: tuple[str, ...] = field(default=())  # facts that this file has not, in words
+
+    def named(self, name: int | str | None) -> str:
+        """A name as the file spells it out, or by its number."""
+        if isinstance(name, str):
+            return name or "unnamed"
+        return "unnamed" if name is None else self.strings.get(name, f"name {name}")
 
 
 def read(path: Path, name: str) -> Database:
@@ -72,13 +111,9 @@ def read(path: Path, name: str) -> Database:
         groups = _OF_CALL if query[0] in _CALLS else _OF_ACTIVITY
         return gather(path, query[1], name, lambda: Gathered(groups))
 
-    try:
-        # Each query has a connection of its own, and works outside the interpreter's lock.
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            parts = list(pool.map(gathered, queries))
-    except ValueError as error:  # of Arrow: text where a number belongs
-        told = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
-        raise BadInput(f"{name} is damaged: {told}") from None
+    # Each query has a connection of its own, and works outside the interpreter's lock.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        parts = list(pool.map(gathered, queries))
     found = [(what, part) for (what, _), part in zip(queries, parts, strict=True)]
     activities, values = together([((w,), p) for w, p in found if w in WHAT], _OF_ACTIVITY, "key")
     calls, names = together([((), p) for w, p in found if w in _CALLS], _OF_CALL, "")
@@ -95,7 +130,7 @@ def read(path: Path, name: str) -> Database:
         strings=strings,
         gpus=gpus,
         export=export,
-        lacks=tuple(_lacks(tables)),
+        lacks=(*_lacks(tables), *_unread(sum(part.unread for part in parts))),
     )
 
 
@@ -123,13 +158,19 @@ def _lacks(tables: Mapping[str, Table]) -> list[str]:
         lacks.append("no table names the GPU; --device NAME does")
     if "runtime" not in tables and "driver" not in tables:
         lacks.append("no calls of the runtime: kernels have no launch, thread or range")
-    elif not tables["kernel"].has("correlation"):
-        lacks.append("kernels have no correlation ids, and so no launch, thread or range")
     if "nvtx" not in tables:
         lacks.append("no NVTX ranges: no modules and no steps")
     if "strings" not in tables:
         lacks.append("no table of strings: kernels have numbers for names")
-    return lacks
+    return lacks + [
+        f"{_OF.get(table, table)} have no {words}"
+        for table, column, words in _MISSED
+        if table in tables and not tables[table].has(column)
+    ]
+
+
+def _unread(cells: int) -> list[str]:
+    return [f"{number_of(cells, 'cell')} without a number where one belongs: unknown"] * (cells > 0)
 
 
 def _parts(connection: sqlite3.Connection, table: Table, what: str) -> list[str]:
@@ -192,7 +233,7 @@ def _export(connection: sqlite3.Connection, table: Table | None) -> dict[str, st
 def _ranges(
     connection: sqlite3.Connection, table: Table | None, strings: Mapping[int, str]
 ) -> list[Range]:
-    if table is None or not (table.has("start") and table.has("end") and table.has("thread")):
+    if table is None or not all(table.has(column) for column in _OF_RANGE):
         return []
     query = table.select(
         thread=table.sql("thread"), start=table.sql("start"), stop=table.sql("end"),
@@ -202,6 +243,6 @@ def _ranges(
     for thread, start, stop, text, text_id, kind in connection.execute(query):
         words = text if isinstance(text, str) else strings.get(text_id, "")
         times = all(isinstance(value, int) for value in (thread, start, stop))
-        if times and words and kind in (PUSH_POP, None) and stop >= start:
+        if times and words and kind in (PUSH_POP, None) and 0 <= stop - start < LONGEST_NS:
             found.append((thread, start, stop, words))
     return found

@@ -339,11 +339,20 @@ def test_text_in_a_grid(driver, tmp_path):
     }  # fmt: skip
 
 
-def test_octets_where_numbers_belong(driver, tmp_path):
-    """What is told of them can be printed."""
-    with pytest.raises(BadInput, match="is damaged") as told:
-        run(tmp_path, kernels=[kernel(1, 2, 1) | {"start": b"\x01\x1b[31m"}])
-    assert str(told.value).isprintable()
+@pytest.mark.parametrize("bad", ["soon", b"\x01\x1b[31m", "12 s", 1e300])
+def test_something_else_where_a_number_belongs(driver, bad, tmp_path):
+    """That row is left out and counted; the others stay."""
+    imported = run(tmp_path, kernels=[kernel(1, 2, 3), kernel(100, 200, 1) | {"start": bad}])
+
+    assert [row["duration_ns"] for row in kernels(imported)] == [1]
+    assert "1 cell without a number where one belongs: unknown" in imported.recorder.warnings
+    assert "left out, without a usable start: 1 device activity" in imported.recorder.warnings
+
+
+def test_no_start_at_all(driver, tmp_path):
+    """Nothing can be placed: one sentence."""
+    with pytest.raises(BadInput, match="no device activity has a usable start"):
+        run(tmp_path, kernels=[kernel(1, 2, 1) | {"start": "soon"}])
 
 
 def test_the_environment_never_leaves_the_file(driver, tmp_path):
@@ -409,13 +418,6 @@ def test_a_write_that_was_interrupted(driver, tmp_path):
     writer.close()
 
     assert {row["duration_ns"] for row in kernels(load([tmp_path / "stopped"]))} == {5}
-
-
-def test_text_where_numbers_belong(driver, tmp_path):
-    """One sentence as well."""
-    bad = kernel(100, 200, 1) | {"start": "soon"}
-    with pytest.raises(BadInput, match="damaged"):
-        run(tmp_path, kernels=[kernel(1, 2, 3), bad])
 
 
 def test_the_device_can_be_stated(tmp_path):
