@@ -6,7 +6,7 @@ Placements and findings are never saved: they are computed when a run is read, s
 rule improves old runs.  Nothing of the environment and no path of the user goes into the file.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -88,6 +88,18 @@ class Step:
     name: str = ""
     # All that crossed from its first kernel to its last, sampled; empty is not counted.
     counters: dict[str, float] = field(default_factory=dict)
+
+
+def waited_share(steps: Sequence[Step]) -> float | None:
+    """Share of the measured steps' time in which other programs held the processors.
+
+    None where nobody looked.
+    """
+    known = [step for step in steps if not step.warmup and step.waited_ns is not None]
+    whole = sum(step.duration_ns for step in known)
+    # Waiting outside of the step's own time (before its first operator) is not the step's.
+    waiting = sum(min(step.waited_ns or 0, step.duration_ns) for step in known)
+    return waiting / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

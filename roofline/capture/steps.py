@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from roofline.capture.columns import BACKWARD, Columns
-from roofline.runfile import Gap, Step
+from roofline.runfile import Gap, Step, waited_share
 from roofline.units import number_of
 
 OUTSIDE = -1
@@ -52,14 +52,11 @@ class Recorded:
 
 def disturbed(steps: Sequence[Step]) -> str | None:
     """A sentence when other programs held the processors for long; None when not, or not known."""
-    measured = [s for s in steps if not s.warmup and s.waited_ns is not None]
-    whole = sum(step.duration_ns for step in measured)
-    # Waiting outside of the step's own time (before its first operator) is not the step's.
-    waited = sum(min(step.waited_ns or 0, step.duration_ns) for step in measured)
-    if not whole or waited < _DISTURBED * whole:
+    share = waited_share(steps)
+    if share is None or share < _DISTURBED:
         return None
     return (
-        f"the program waited for a processor during {waited / whole:.0%} of the measured time "
+        f"the program waited for a processor during {share:.0%} of the measured time "
         "because other programs were running: its times are too long"
     )
 

@@ -8,7 +8,7 @@ from roofline.call import Call
 from roofline.counters import Reading
 from roofline.device import DISPATCH, LAUNCH, Device, Roof
 from roofline.errors import BadInput, NotFound
-from roofline.placement import place
+from roofline.placement import Placement, place
 from roofline.program import sampled
 from roofline.program.chains import Chain, chains
 from roofline.program.columns import measured_steps
@@ -23,7 +23,7 @@ from roofline.program.replays import Replay, replays
 from roofline.program.starting import Starting, starting
 from roofline.program.threads import other_threads
 from roofline.program.timing import busy_ns, means_s, outside_ns, timed
-from roofline.runfile import Gap, Recorder, Run
+from roofline.runfile import Gap, Recorder, Run, waited_share
 from roofline.work import Ledger, Work
 
 
@@ -41,6 +41,8 @@ class Totals:
     overhead_s: float | None  # dispatch or launch of every call at its ceiling
     bookkeeping_s: float | None
     coverage: float | None  # share of all operators' time with a complete ledger and a step
+    in_part: float | None  # the same of those of which something is known, and not all
+    waited: float | None  # share of the wall time in which other programs held the processors
     calls: float
 
 
@@ -178,7 +180,7 @@ def single(
 
 _UNTIMED = Totals(
     steps=1, step_s=None, busy_s=None, gap_s=None, roof_s=None, loose_roof_s=None, lost_s=None,
-    overhead_s=None, bookkeeping_s=None, coverage=None, calls=1,
+    overhead_s=None, bookkeeping_s=None, coverage=None, in_part=None, waited=None, calls=1,
 )  # fmt: skip
 
 
@@ -219,17 +221,25 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals
         lost_s=None if step_s is None or roof_s is None else step_s - roof_s,
         overhead_s=None if whole is None or whole.overhead_s is None else whole.overhead_s / n,
         bookkeeping_s=sum(s.bookkeeping_ns for s in steps) / n / 1e9,
-        coverage=_coverage(parts, outside_ns(run)),
+        coverage=_covered(parts, outside_ns(run), lambda once: once.complete),
+        in_part=_covered(parts, outside_ns(run), _in_part),
+        waited=waited_share(run.steps),
         calls=sum(p.calls for p in parts) / n,
     )
 
 
-def _coverage(parts: tuple[Part, ...], left_ns: int) -> float | None:
-    """Share of the operators' time whose ledger is complete; None without times.
+def _in_part(once: Placement) -> bool:
+    return bool(once.demand) and not once.complete
+
+
+def _covered(
+    parts: tuple[Part, ...], left_ns: int, chosen: Callable[[Placement], bool]
+) -> float | None:
+    """Share of the operators' time whose placement is `chosen`; None without times.
 
     What belongs to no step, `left_ns`, is time too, and accounted for by nobody.
     """
     timed_ns = (total(p.time_ns for p in parts) or 0) + left_ns
     if not timed_ns:
         return None
-    return (total(p.time_ns for p in parts if p.once.complete) or 0) / timed_ns
+    return (total(p.time_ns for p in parts if chosen(p.once)) or 0) / timed_ns

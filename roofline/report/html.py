@@ -98,9 +98,11 @@ def _coverage(document: Document) -> str:
     doubts = "".join(f" Doubt: {escape(text)}." for text in recorder.get("warnings", ()))
     if coverage is None:
         return f"Coverage unknown: no times were measured.{doubts}"
+    in_part = (document["program"] or {}).get("in_part")
+    partly = f", and another {in_part:.1%} a count of part of them" if in_part else ""
     return (
         f"<strong>Coverage {coverage:.1%}</strong> of operator time has a complete count of its "
-        f"arithmetic and bytes.{doubts}"
+        f"arithmetic and bytes{partly}.{doubts}"
     )
 
 

@@ -62,12 +62,14 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
 def _coverage(document: Document) -> str:
     device, recorder, coverage = document["device"], document["recorder"], document["coverage"]
     covered = "unknown (no times)" if coverage is None else f"{coverage:.1%} of operator time"
+    in_part = (document["program"] or {}).get("in_part")
+    partly = f" (another {in_part:.1%} in part)" if in_part else ""
     if device is None:
         where = "no device with ceilings"
     else:
         threads = f", {number_of(device['threads'], 'thread')}" if device["threads"] else ""
         where = f"{device['name']}{threads}, {device['basis'] or 'no'} ceilings"
-    return f"coverage: {covered} accounted for; {where}; {_times(document, recorder)}"
+    return f"coverage: {covered} accounted for{partly}; {where}; {_times(document, recorder)}"
 
 
 _DEGREES = {

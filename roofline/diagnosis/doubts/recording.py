@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from roofline.device import DRAM
+from roofline.diagnosis.doubts.profilers import counters_by
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.runfile import Gap
@@ -69,7 +70,8 @@ def graph_launches(program: Program) -> Iterator[Finding]:
         evidence=(gap.what,),
         next_step=(
             "record the operators while the graph is captured, or the same program without graphs "
-            "(enforce_eager, mode='default'); or give the kernels counters with Nsight Compute"
+            "(enforce_eager, mode='default'); or give the kernels counters: "
+            f"{counters_by(program)}"
         ),
         wrong_if="the graph's kernels stand in the recording with their operators",
         doubt_s=(gap.seconds or 0.0) / program.conditions.steps,
