@@ -427,6 +427,11 @@ def test_a_step_is_a_bar_of_what_it_consists_of(open_page: Any) -> None:
     )
     widths = page.eval_on_selector_all(".step span", "s => s.map(e => e.offsetWidth)")
     assert widths[0] / sum(widths) == pytest.approx(whole["roof_s"] / whole["step_s"], abs=0.01)
+    # The figures above are its parts, and shares of the same step.
+    for name, value in (("roof", whole["roof_s"]), ("lost", lost), ("between", whole["gap_s"])):
+        tile = page.locator(f"#sums div:has(.key.{name}) dd").all_text_contents()
+        assert tile[0] == show(value, "s")
+        assert percent(value / whole["step_s"]) + " of the step" in tile[1]
     # Where the roof is longer than operators took (streams overlap) there is nothing to divide.
     document["program"] = whole | {"roof_s": whole["busy_s"] * 1.1}
     assert open_page(document).locator(".step").count() == 0

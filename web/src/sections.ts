@@ -4,22 +4,24 @@ import type { Ceiling, Finding, Gap, Placement, Program } from "./document";
 import { bar, byId, dataTable, el, terms } from "./dom";
 import { maybe, percent, show, showBinary, UNKNOWN } from "./units";
 
-/** The sums of a step, as a row of figures; those that the bar below shows bear its colour. */
+/** The sums of a step, as a row of figures; those that the bar below shows bear its colour and are its parts. */
 export function sums(program: Program | null): Node[] {
   if (program === null) return [];
   const shown = parts(program);
-  const figure = (label: string, value: number | null, hint: string, part?: Part["name"]) =>
+  const whole = program.step_s ?? program.busy_s; // a profiler of single kernels records no time around them
+  const share = (value: number | null) =>
+    value === null || !whole ? null : `${percent(value / whole)} of ${program.step_s === null ? "device time" : "the step"}`;
+  const figure = (label: string, value: number | null, hints: (string | null)[], part?: Part["name"]) =>
     value === null ? null : el("div", {},
       el("dt", {}, part && shown.length > 0 && el("span", { class: `key ${part}`, "aria-hidden": "true" }), label),
-      el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hint));
-  const spare = program.roof_s !== null && program.busy_s ? percent(program.roof_s / program.busy_s) : null;
+      el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hints.filter(Boolean).join(", ")));
   const figures = [
-    figure("one step", program.step_s, program.steps === null || program.steps === 1 ? "wall time" : `wall time, mean of ${program.steps}`),
-    figure("in operators", program.busy_s, "measured"),
-    figure("roof", program.roof_s, spare === null ? "least time" : `least time, ${spare} of that`, "roof"),
-    figure("lost", program.lost_s, program.step_s === null ? "measured minus roof" : "step minus roof", "lost"),
-    figure("overhead", program.overhead_s, "of starting operators"),
-    figure("gaps", program.gap_s, "between operators", "between"),
+    figure("one step", program.step_s, [program.steps === null || program.steps === 1 ? "wall time" : `wall time, mean of ${program.steps}`]),
+    figure("in operators", program.busy_s, ["measured", program.step_s === null ? null : share(program.busy_s)]),
+    figure("roof", program.roof_s, ["least time", share(program.roof_s)], "roof"),
+    figure("lost", lost(program), ["in operators, above their roof", share(lost(program))], "lost"),
+    figure("gaps", program.gap_s, ["between operators", share(program.gap_s)], "between"),
+    figure("overhead", program.overhead_s, ["of starting operators"]),
   ];
   return figures.filter((node): node is HTMLDivElement => node !== null);
 }
@@ -29,13 +31,19 @@ interface Part {
   seconds: number;
 }
 
-// What a step consists of; nothing where its parts do not add up to it, as with streams that overlap.
-function parts({ step_s, busy_s, roof_s, gap_s }: Program): Part[] {
-  if (!step_s || busy_s === null || roof_s === null || roof_s > busy_s) return [];
-  const gaps = gap_s ?? 0;
-  const lost = step_s - roof_s - gaps;
-  if (lost < 0) return [];
-  return [{ name: "roof", seconds: roof_s }, { name: "lost", seconds: lost }, { name: "between", seconds: gaps }];
+// What operators took beyond their roof; null where it is longer than something ran, as with streams that overlap.
+function lost({ step_s, busy_s, gap_s, roof_s }: Program): number | null {
+  if (busy_s === null || roof_s === null || roof_s > busy_s) return null;
+  const above = (step_s === null ? busy_s : step_s - (gap_s ?? 0)) - roof_s;
+  return above < 0 ? null : above;
+}
+
+// What a step consists of; nothing where its parts do not add up to it.
+function parts(program: Program): Part[] {
+  const { step_s, roof_s, gap_s } = program;
+  const above = lost(program);
+  if (!step_s || roof_s === null || above === null) return [];
+  return [{ name: "roof", seconds: roof_s }, { name: "lost", seconds: above }, { name: "between", seconds: gap_s ?? 0 }];
 }
 
 /** One step as a bar: what it needs, what operators take beyond that, and what lies between them. */
