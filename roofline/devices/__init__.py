@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from roofline.device import Device
 from roofline.devices import datasheet, kept
 from roofline.devices.datasheet import known
-from roofline.devices.names import match
+from roofline.devices.names import candidates, match
 from roofline.errors import NotFound
 from roofline.provenance import Basis
 
-__all__ = ["find", "having", "known", "resolve"]
+__all__ = ["find", "having", "known", "may_be", "resolve"]
 
 
 def find(name: str) -> Device:
@@ -40,6 +40,17 @@ def resolve(name: str, basis: Basis | None = None) -> Device:
             "`roofline measure` on that device measures and keeps it"
         )
     return _printed_or_measured(device_id)
+
+
+def may_be(name: str, device_id: str) -> bool:
+    """Whether what a tool prints can be this device; so can a name that nobody knows.
+
+    >>> may_be("NVIDIA H200", "nvidia-h200-sxm-141gb"), may_be("NVIDIA H200", "nvidia-t4")
+    (True, False)
+    >>> may_be("h100", "nvidia-h100-pcie-80gb"), may_be("NVIDIA X1", "nvidia-t4")
+    (True, True)
+    """
+    return device_id in (found := candidates(name, _names())) or not found
 
 
 def having(fact: str, value: object) -> tuple[str, ...]:

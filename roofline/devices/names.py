@@ -40,11 +40,7 @@ def match(name: str, names: Mapping[str, Iterable[str]]) -> str:
 
     A name that fits several devices, or none, raises NotFound with the candidates.
     """
-    key = _unmade(name)
-    for device_id, others in names.items():
-        if key and key in (_unmade(device_id), *map(_unmade, others)):
-            return device_id
-    found = [device_id for device_id in names if _fits(_words(name), _words(device_id))]
+    found = candidates(name, names)
     if len(found) == 1:
         return found[0]
     if found:
@@ -53,6 +49,15 @@ def match(name: str, names: Mapping[str, Iterable[str]]) -> str:
     nearest = "the nearest are" if len(close) > 1 else "the nearest is"
     hint = f"{nearest} {', '.join(close)}; " if close else ""
     raise NotFound(f"no device {name!r}; {hint}`roofline devices` lists the {len(names)} there are")
+
+
+def candidates(name: str, names: Mapping[str, Iterable[str]]) -> list[str]:
+    """The ids in `names` that `name` may mean."""
+    key = _unmade(name)
+    for device_id, others in names.items():
+        if key and key in (_unmade(device_id), *map(_unmade, others)):
+            return [device_id]
+    return [device_id for device_id in names if _fits(_words(name), _words(device_id))]
 
 
 def _unmade(name: str) -> str:

@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from roofline.called import readable
+from roofline.counters import arch
 from roofline.errors import BadInput
 from roofline.importers.matching import Matched, match
+from roofline.importers.stated import contradicts
 from roofline.runfile import LAUNCH_NUMBER, Event, Gap, Run, table
 from roofline.units import number_of
 
@@ -174,10 +176,17 @@ def _appended(timeline: Run, events: Iterable[Event]) -> Any:
 
 def _same_device(timeline: Run, replayed: Run) -> None:
     ours, theirs = timeline.device, replayed.device
-    if ours is not None and theirs is not None and ours.id != theirs.id:
+    if ours is None:
+        return
+    if theirs is not None:
+        other = "" if ours.id == theirs.id else theirs.name
+    else:
+        ran = {arch(launch["counters"]) for launch in _launches(replayed)}
+        other = contradicts(ours, (), [f"{on[0]}.{on[1]}" for on in ran if on is not None])
+    if other:
         raise BadInput(
             f"{timeline.recorder.program} ran on {ours.name} and the kernels of "
-            f"{replayed.recorder.program} on {theirs.name}: they are not of one run"
+            f"{replayed.recorder.program} on {other}: they are not of one run"
         )
 
 

@@ -52,9 +52,14 @@ def test_quiet_writes_and_says_nothing(tmp_path, capsys):
     assert (tmp_path / "x.roof").exists()
 
 
-def test_another_device_may_be_named(capsys):
-    assert main(["import", TRACE, "--device", "a100-sxm4-80gb", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["device"]["id"] == "nvidia-a100-sxm4-80gb"
+def test_a_device_that_contradicts_the_file_is_refused(capsys):
+    assert main(["import", TRACE, "--device", "a100-sxm4-80gb"]) == 2
+    assert capsys.readouterr().err == (
+        "roofline: ln_hand.json.gz was recorded on NVIDIA H200, and --device says NVIDIA A100 SXM4 "
+        "80GB: leave it out; to place the run on another device, `roofline show RUN --what-if "
+        "device=NAME`\n"
+    )
+    assert main(["import", TRACE, "--device", "h200", "--quiet"]) == 0
     assert main(["import", TRACE, "--device", "nothing"]) == 2
     assert "no device 'nothing'" in capsys.readouterr().err
 

@@ -21,7 +21,7 @@ def read(source: Source, options: Options) -> Run:
         raise BadInput(f"{source.name} {about.nothing(columns, reader, stretches.spans)}")
     made = convert(columns, stretches, options.keep_private, about.ranks(reader.about))
     warnings = [*notes.of_file(reader, columns), *made.warnings]
-    device = about.device(reader.about, made.device, options, warnings)
+    device = about.device(reader.about, made.device, options, warnings, source.name)
     return Run(
         recorder=Recorder(
             tool="PyTorch profiler",

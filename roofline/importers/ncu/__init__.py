@@ -18,7 +18,7 @@ from roofline.importers.format import DAMAGE, Format, Options, Source
 from roofline.importers.lines import decoded
 from roofline.importers.ncu import report
 from roofline.importers.ncu.convert import Notes, convert
-from roofline.importers.ncu.device import device_of
+from roofline.importers.ncu.device import device_of, of_one
 from roofline.importers.ncu.number import decimal_mark
 from roofline.importers.ncu.pages import Launches, wanted
 from roofline.importers.ncu.private import scrubbed
@@ -85,13 +85,13 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     notes.unread += _unread(len(skipped), len(launches.unnamed), noise)
     if short:
         notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
-    device = device_of(launches, options.device, mark)
-    if device is None:
-        kinds = {launch.cc.replace(",", ".") for launch in launches.found if launch.cc}
-        of = f", of compute capability {kinds.pop()}" if len(kinds) == 1 else ""
-        notes.warnings.append(f"the export does not name the GPU{of}; --device NAME does")
+    found, elsewhere = of_one(launches.found, options.device, mark)
+    notes.elsewhere += elsewhere
+    device, unnamed = device_of(found, options.device, mark, _program(sources))
+    if unnamed:
+        notes.warnings.append(unnamed)
     return convert(
-        launches.found,
+        found,
         mark,
         recorder=Recorder(
             tool="Nsight Compute",

@@ -24,6 +24,7 @@ class Notes:
 
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    elsewhere: list[Gap] = field(default_factory=list)  # what ran on other devices
     unread: list[Gap] = field(default_factory=list)  # nothing here needs it: no reason to doubt
 
 
@@ -76,7 +77,7 @@ def convert(
         device=device,
         signatures=tuple(Signature(name=readable(kernel)) for kernel, _, _ in signatures),
         steps=(Step(start_ns=0, duration_ns=0, name="profiled launches"),),
-        gaps=(*_missing(notes.errors, launches), *notes.unread),
+        gaps=(*notes.elsewhere, *_missing(notes.errors, launches), *notes.unread),
         events=table(events),
     )
 

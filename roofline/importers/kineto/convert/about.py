@@ -14,6 +14,7 @@ from roofline.importers.kineto.read.columns import Columns
 from roofline.importers.kineto.read.event import whole
 from roofline.importers.kineto.read.stream import Reader
 from roofline.importers.nameless import size
+from roofline.importers.stated import stated
 
 _VERSIONS = {
     "cuda_driver_version": "cuda driver", "cuda_runtime_version": "cuda runtime",
@@ -26,22 +27,29 @@ _RANK = re.compile(r"rank[-_.]?(\d{1,6})", re.IGNORECASE)
 
 
 def device(
-    about: Mapping[str, Any], used: int | None, options: Options, warnings: list[str]
+    about: Mapping[str, Any],
+    used: int | None,
+    options: Options,
+    warnings: list[str],
+    file: str,
 ) -> Device | None:
     """The device that the trace ran on, or that the user names.
 
     `used` is the number, in the trace's own list, of the device that worked; None when none did:
-    then the processor did, which a trace does not name.
+    then the processor did, which a trace does not name.  BadInput where the two contradict.
     """
+    properties = {} if used is None else _properties(about, used)
+    name = properties.get("name")
+    if not isinstance(name, str) or not name:
+        name = None
     if options.device is not None:
-        return resolve(options.device)
+        named = [] if name is None else [name]
+        return stated(options.device, file, named, _generations(properties))
     if used is None and about.get("deviceProperties"):
         warnings.append(
             "the trace lists a GPU and nothing that ran on one, so times are those of the host"
         )
-    properties = {} if used is None else _properties(about, used)
-    name = properties.get("name")
-    if not isinstance(name, str) or not name:
+    if name is None:
         what = "processor" if used is None else "GPU"
         warnings.append(
             f"the trace does not name the {what} it ran on; --device NAME does{_size(properties)}"
@@ -52,6 +60,12 @@ def device(
     except NotFound as unknown:
         warnings.append(f"no ceilings for the device of the trace: {unknown}{_size(properties)}")
         return None
+
+
+def _generations(properties: Mapping[str, Any]) -> list[str]:
+    """The compute capability of an NVIDIA GPU, where the trace has it."""
+    major, minor = (whole(properties.get(f"compute{at}")) for at in ("Major", "Minor"))
+    return [] if major is None or minor is None else [f"{major}.{minor}"]
 
 
 def _properties(about: Mapping[str, Any], used: int) -> Mapping[str, Any]:
