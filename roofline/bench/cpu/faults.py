@@ -15,7 +15,7 @@ from roofline.bench.verdict import unstable
 from roofline.device import Fact
 from roofline.provenance import Basis, Provenance, spread
 
-_SIZE = 32 << 20  # B: far more than the caches would keep of it
+_SIZE = 8 << 20  # B: some milliseconds, of which more are undisturbed than of longer ones
 _PATIENCE = 3  # mappings written at most, for each clean one that is wanted
 
 
