@@ -77,8 +77,13 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
 
 
 def foreign_file(path: Path | str) -> bool:
-    """Whether `path` is a file that is no saved run; false for what is not there."""
+    """Whether `path` is a file that is no saved run; false for what is not there.
+
+    A saved run is read from both its ends, so what comes through a pipe is none.
+    """
     try:
+        if Path(path).is_fifo():
+            return True
         with Path(path).open("rb") as file:
             return file.read(4) != b"PAR1"
     except OSError:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal
 
 from roofline.errors import BadInput
 from roofline.measurement import CacheState, ClockState
@@ -33,6 +33,14 @@ DEFAULTS = Options()
 Tell = Callable[[float], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Piped:
+    """A pipe, which can be read once, and the copy of what came out; the two go together."""
+
+    path: Path
+    copy: IO[bytes]  # a temporary file, which goes with this
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One file to import, plain or gzipped."""
@@ -41,11 +49,17 @@ class Source:
     head: bytes  # its first HEAD bytes, decompressed
     gzipped: bool = False
     tell: Tell | None = None  # is told the share of the file that has been read
+    piped: Piped | None = None  # what `path` is a copy of
+
+    @property
+    def given(self) -> Path:
+        """The file as the user gave it."""
+        return self.path if self.piped is None else self.piped.path
 
     @property
     def name(self) -> str:
         """Its base name: what may be said of it in a run."""
-        return self.path.name
+        return self.given.name
 
     @contextmanager
     def open(self) -> Iterator[BufferedReader]:
@@ -73,11 +87,13 @@ class Format:
 
 
 def source(path: Path, tell: Tell | None = None) -> Source:
-    """Look at a file: is it there, is it gzipped, how does it begin?"""
-    with _opened(path) as raw:
+    """Look at a file: is it there, is it gzipped, how does it begin?  Of a pipe a copy is kept."""
+    piped = Piped(path, _copied(path)) if path.is_fifo() else None
+    at = path if piped is None else Path(piped.copy.name)
+    with _opened(at) as raw:
         gzipped = raw.peek(2)[:2] == _GZIP
         head = _head(BufferedReader(Unpacked(raw)) if gzipped else raw, path)
-    return Source(path=path, head=head, gzipped=gzipped, tell=tell)
+    return Source(path=at, head=head, gzipped=gzipped, tell=tell, piped=piped)
 
 
 def one(sources: Sequence[Source], what: str) -> Source:
@@ -95,6 +111,21 @@ def _opened(path: Path) -> BufferedReader:
         return path.open("rb")
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _copied(pipe: Path) -> IO[bytes]:
+    """Everything that comes out of a pipe, in a temporary file: readers begin more than once."""
+    import shutil
+    import tempfile
+
+    copy = tempfile.NamedTemporaryFile(prefix="roofline-")  # noqa: SIM115  # closed with its source
+    try:
+        with _opened(pipe) as raw:
+            shutil.copyfileobj(raw, copy)
+        copy.flush()
+    except OSError as error:
+        raise BadInput(f"cannot read {pipe}: {error.strerror or error}") from None
+    return copy
 
 
 def _head(stream: BufferedReader, path: Path) -> bytes:

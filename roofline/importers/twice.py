@@ -15,10 +15,10 @@ def refuse_twice(sources: Sequence[Source]) -> None:
     for at, later in enumerate(sources):
         for earlier in sources[:at]:
             if earlier.path.samefile(later.path):
-                raise BadInput(f"{later.path} is given twice; its work would be counted twice")
+                raise BadInput(f"{later.given} is given twice; its work would be counted twice")
             if earlier.head == later.head and _digest(earlier) == _digest(later):
                 raise BadInput(
-                    f"{earlier.path} and {later.path} hold the same; their work would be counted "
+                    f"{earlier.given} and {later.given} hold the same; their work would be counted "
                     "twice"
                 )
 

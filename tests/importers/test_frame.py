@@ -1,12 +1,14 @@
 """The frame around every format: recognised by content, refused in one sentence."""
 
 import gzip
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from roofline.errors import BadInput
-from roofline.importers import FORMATS, load, recognise
+from roofline.importers import FORMATS, foreign_file, load, recognise
 from roofline.importers.format import HEAD, source
 
 HERE = Path(__file__).parent
@@ -140,3 +142,31 @@ def test_a_text_in_utf_16_says_what_to_do(tmp_path):
 
     with pytest.raises(BadInput, match=r"trace\.json is text in UTF-16: save it as UTF-8"):
         load([path])
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_files_through_pipes(tmp_path, packed):
+    """A pipe gives what it holds once, however often a reader begins; a copy goes with the run."""
+    pipes = []
+    for path in (TRACE, PAGE):
+        pipes.append(tmp_path / path.name)
+        os.mkfifo(pipes[-1])
+        content = path.read_bytes() if packed else gzip.decompress(path.read_bytes())
+        threading.Thread(target=pipes[-1].write_bytes, args=(content,), daemon=True).start()
+    piped, read = load(pipes), load([TRACE, PAGE])
+
+    assert piped.events.equals(read.events)
+    assert piped.recorder == read.recorder
+    assert foreign_file(pipes[0])
+
+
+def test_the_copy_of_a_pipe_goes(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=(TRACE.read_bytes(),), daemon=True).start()
+    looked = source(pipe)
+    copy = looked.path
+
+    assert (looked.name, copy.exists()) == ("pipe", True)
+    del looked
+    assert not copy.exists()
