@@ -250,8 +250,7 @@ def _print(outcome: "Outcome", prediction: float | None, chart: bool) -> None:
     # What nobody can look at on this device is no column: a CPU's machine code, its clock.
     told = [i for i, _ in enumerate(outcome.columns) if any(row[i] for row in outcome.rows)]
     for i in told:
-        justify = "right" if i else "left"
-        table.add_column(outcome.columns[i].name, justify=justify, no_wrap=True)
+        table.add_column(outcome.columns[i].name, justify="right" if i else "left", no_wrap=True)
     for row in outcome.rows:
         table.add_row(*(_cell(row[i], outcome.columns[i]) for i in told))
     print_whole(out, table)
