@@ -61,12 +61,16 @@ def fused(roof: Roof, bounds: Iterable[tuple[Bound, ...]], least: int) -> Fused 
 
 
 def _arithmetic(calls: Iterable[tuple[Bound, ...]]) -> dict[str, tuple[float, float, float]]:
-    """Per pipe, the least time of all calls, and the same at both ends of the intervals."""
+    """Per pipe, the least time of all calls, and the same at both ends of the intervals.
+
+    What a device maps to another pipe adds to that one's.
+    """
     totals: dict[str, tuple[float, float, float]] = {}
     for bound in _on_pipes(calls):
-        least_s, low_s, high_s = totals.get(bound.demanded.name, (0.0, 0.0, 0.0))
+        pipe = bound.ceiling.resource.name
+        least_s, low_s, high_s = totals.get(pipe, (0.0, 0.0, 0.0))
         low, high = bound.interval_s
-        totals[bound.demanded.name] = (least_s + bound.least_s, low_s + low, high_s + high)
+        totals[pipe] = (least_s + bound.least_s, low_s + low, high_s + high)
     return totals
 
 
