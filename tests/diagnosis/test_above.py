@@ -138,6 +138,14 @@ def test_a_root_stands_under_the_ceiling_of_roots(function, fraction):
     assert all("is its ceiling, of exp, that of sqrt" in f.next_step for f in above)
 
 
+def test_a_ceiling_that_names_no_function_is_asked_which_it_is():
+    """As measured by exp alone, which the ceiling does not say: 12 G/s of 10."""
+    (found,) = diagnose(read(Script().add(ROOTS, 7.5).end_step().run()))
+
+    assert found.code == "RF001"
+    assert "is its ceiling that of sqrt (`roofline measure` takes each" in found.next_step
+
+
 def test_a_function_that_was_not_measured_stands_under_the_fastest():
     """Nobody measured erf: 40 G/s of rsqrt bound it for certain, exp's 10 would not."""
     erf = call("aten::erf", tensor(300, 300), out=tensor(300, 300))

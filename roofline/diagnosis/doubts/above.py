@@ -159,8 +159,12 @@ def _questions(item: Item) -> Iterator[str]:
         yield "did its data stay in a nearer cache"
         yield "does the operator do less than its formula says"
     function, measured = _functions(item)
-    if function and measured and function != measured:
-        yield f"is its ceiling, of {measured}, that of {function} (`roofline measure` takes each)"
+    if function and function != measured:
+        named = f", of {measured}," if measured else ""
+        yield (
+            f"is its ceiling{named} that of {function} (`roofline measure` takes each function "
+            "by itself)"
+        )
     if _is_product(item) and bound.demanded == VECTOR_FP32:
         yield "was it computed in tf32 (then its pipe is another)"
     if "attention" in item.name or "sdpa" in item.name:
