@@ -1,10 +1,12 @@
 """Findings: what a program's placement means, and what to do next.
 
 A sanity finding silences advice on its own item only; when more than a fifth of the time is in
-doubt it silences the advice on the whole program too.
+doubt it silences the advice on the whole program too.  A program that waited for a processor has
+its times in doubt: advice that rests on lost time is silent.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from roofline.diagnosis.compute.alignment import unaligned
 from roofline.diagnosis.compute.far import far_below
@@ -17,6 +19,8 @@ from roofline.diagnosis.doubts.clocks import other_clock
 from roofline.diagnosis.doubts.counted import below_compulsory, inverted_levels
 from roofline.diagnosis.doubts.ledger import incomplete_ledger
 from roofline.diagnosis.doubts.recording import before_the_window, cold_caches, graph_launches
+from roofline.diagnosis.doubts.waiting import CODE as WAITING
+from roofline.diagnosis.doubts.waiting import IN_SECONDS, waited_for_processors
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.links import exposed, link_roof
 from roofline.diagnosis.memory.fresh import fresh_memory
@@ -34,6 +38,7 @@ from roofline.program import Program
 
 Rule = Callable[[Program], Iterator[Finding]]
 SANITY: tuple[Rule, ...] = (
+    waited_for_processors,
     above_the_roof,
     graph_launches,
     incomplete_ledger,
@@ -80,6 +85,16 @@ FROM_TIMES: tuple[Rule, ...] = (
     recompiled,
     exposed,
 )
+# Advice that time is lost, of a host that waited for a processor: its loss may be that waiting.
+FROM_LOST_TIME: tuple[Rule, ...] = (
+    starting_up,
+    overhead_bound,
+    flat,
+    link_roof,
+    far_below,
+    irregular,
+)
+OF_THE_HOST: tuple[Rule, ...] = (starting_up, overhead_bound)  # kernels take their own time
 # While starting kernels takes longer than running them, faster kernels are not felt.
 FELT_FIRST = ("RF305",)
 IN_DOUBT = 0.2  # of busy time
@@ -94,12 +109,22 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
     busy_s = program.whole.busy_s
     doubt_s = sum(finding.doubt_s or 0.0 for finding in doubts)
     silent = bool(busy_s) and doubt_s > IN_DOUBT * (busy_s or 0.0)
+    waited = any(finding.code == WAITING for finding in doubts)
+    lost = () if not waited else FROM_LOST_TIME if program.kernels is None else OF_THE_HOST
     advice = [
-        finding
+        _beside_waiting(finding, program) if waited else finding
         for rule in ADVICE
+        if rule not in lost
         for finding in rule(program)
         if finding.item not in in_doubt
         and not (silent and rule not in FROM_TIMES and not (finding.item or finding.items))
     ]
     advice.sort(key=lambda f: (f.code in FELT_FIRST, f.saves_s or 0.0), reverse=True)
     return (*doubts, *advice)
+
+
+def _beside_waiting(finding: Finding, program: Program) -> Finding:
+    """Advice that rests on counts, saying that its seconds do not."""
+    if program.kernels is not None or not finding.saves_s:
+        return finding
+    return replace(finding, evidence=(*finding.evidence, IN_SECONDS))

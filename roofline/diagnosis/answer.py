@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from roofline.diagnosis.doubts.waiting import CODE as WAITING
+from roofline.diagnosis.doubts.waiting import waiting
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 from roofline.units import show, show_share
@@ -13,10 +15,10 @@ FAR = 0.5  # of a step at its roof; below, "nothing to do" would be a strange an
 
 def answer(program: Program, findings: Sequence[Finding]) -> tuple[str, str]:
     """How long a step takes against its roof, then the first thing to do about it."""
-    return _where(program), _what(program, findings)
+    return _where(program, findings), _what(program, findings)
 
 
-def _where(program: Program) -> str:
+def _where(program: Program, findings: Sequence[Finding]) -> str:
     whole = program.whole
     name = (program.recorder.program if program.recorder else "") or "The program"
     if not program.parts and program.roof.ceilings:
@@ -27,6 +29,11 @@ def _where(program: Program) -> str:
     if not step_s:  # a step of no length is a clock too coarse, not a time
         return f"{name} has no times, so nothing can be said about how far it is from its roof."
     takes = f"{name} takes {show(step_s, 's')}{of} for {step}"
+    if any(finding.code == WAITING for finding in findings):
+        takes += (
+            f", but waited for a processor during {waiting(program):.0%} of that: its times cannot "
+            "be trusted"
+        )
     if whole.roof_s is None and program.roof.ceilings:
         return f"{takes}; nothing that ran is accounted for, so its roof is unknown."
     if whole.roof_s is None or not program.roof.ceilings:  # what needs nothing has a roof of 0
@@ -48,6 +55,9 @@ def _far(program: Program) -> bool:
 def _what(program: Program, findings: Sequence[Finding]) -> str:
     advice = [f for f in findings if f.saves_s]
     doubts = [f for f in findings if f.doubt_s is not None]
+    waited = next((f for f in findings if f.code == WAITING), None)
+    if waited is not None:
+        return f"First, {waited.next_step}."
     if advice:
         first = advice[0]
         todo = re.split(r"[:;]", first.next_step, maxsplit=1)[0]

@@ -2,7 +2,8 @@
 
 Times are compared within their own spread.  A step counts as another when the 95 % intervals of the
 two medians do not meet; with fewer than six steps there is no interval, and a difference below a
-twentieth counts as noise.
+twentieth counts as noise.  A program that waited for a processor may need that much less: where the
+two then meet, or the middle halves of their steps do, they cannot be told apart.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from roofline.device import Resource
+from roofline.diagnosis.doubts.waiting import WAITED, waiting
 from roofline.diagnosis.timeline import timeline
 from roofline.errors import BadInput
 from roofline.program import Item, Program, read
@@ -19,8 +21,10 @@ from roofline.provenance import Spread, spread
 from roofline.runfile import Run
 from roofline.units import show, show_share
 
-Verdict = Literal["moved", "faster", "slower", "the same"]
+Change = Literal["faster", "slower", "the same", "cannot be told apart"]
+Verdict = Literal["moved", "faster", "slower", "the same", "cannot be told apart"]
 NOISE = 0.05  # assumed: of a time without an interval, below which a difference is none
+FELT = 0.01  # share of waiting that is said
 LINES = 3  # lines of each run with most to win
 SHAPES = 40  # characters of a line's tensors that are shown
 WAITING = ("host-bound", "bubbles")  # kinds of a step in which the device waits
@@ -52,16 +56,27 @@ def moved(earlier: Run, later: Run) -> Moved:
         raise BadInput("a run without times cannot be held against another")
     change = _changed(first, last)
     of = " of device time" if of_device else ""
-    times = f"{_in_words(first)} -> {_in_words(last)}{of} a step"
-    verdict: Verdict = change if was == then else "moved"
-    if was != then:
+    times = f"{_in_words(first)} -> {_in_words(last)}{of} a step{_waiting(first, last)}"
+    # What binds most of the time is told by times too: in doubt, they tell of no move.
+    in_doubt = max(first.waited, last.waited) >= WAITED and change == UNCLEAR
+    verdict: Verdict = change if was == then or in_doubt else "moved"
+    if in_doubt:
+        limits = was if was == then else f"{was} -> {then}, as far as such times tell"
+        sentence = f"{_WORDS[change]}; the limiter is {limits}: {times}"
+    elif was != then:
         sentence = f"the limiter moved: {was} -> {then}; {times}: {_WORDS[change]}"
     else:
         sentence = f"{_WORDS[change]}, and the limiter is the same, {was}: {times}"
     return Moved(verdict=verdict, sentence=sentence, evidence=tuple(_lines(before, now)))
 
 
-_WORDS = {"faster": "faster", "slower": "slower", "the same": "no difference beyond noise"}
+UNCLEAR: Change = "cannot be told apart"
+_WORDS: dict[Change, str] = {
+    "faster": "faster",
+    "slower": "slower",
+    "the same": "no difference beyond noise",
+    UNCLEAR: "the two cannot be told apart",
+}
 
 
 def limiter(program: Program) -> str:
@@ -87,6 +102,23 @@ class _Took:
 
     mean_s: float
     spread: Spread | None
+    waited: float = 0.0  # share of it that may have been waiting for a processor
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """From the least that it can have been without waiting to what it was [s]."""
+        steps = self.spread
+        few = (steps.q1, steps.q3) if steps else (self.mean_s, self.mean_s)
+        low, high = self.interval_s or few
+        return (1 - self.waited) * low, high
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """Of the median, 95 % [s]; None with fewer than six steps."""
+        steps = self.spread
+        if steps is None or steps.low is None or steps.high is None:
+            return None
+        return steps.low, steps.high
 
 
 def _took(run: Run, program: Program, of_device: bool) -> _Took | None:
@@ -98,22 +130,27 @@ def _took(run: Run, program: Program, of_device: bool) -> _Took | None:
         return None if whole.busy_s is None else _Took(whole.busy_s, of_steps)
     steps = (run.steps[at] for at in measured_steps(run))
     samples = [(s.duration_ns - s.bookkeeping_ns) / 1e9 for s in steps if s.duration_ns]
-    return _Took(whole.step_s, spread(samples, best="min") if len(samples) > 1 else None)
+    of_steps = spread(samples, best="min") if len(samples) > 1 else None
+    return _Took(whole.step_s, of_steps, waiting(program))
 
 
-def _changed(before: _Took, now: _Took) -> Literal["faster", "slower", "the same"]:
-    intervals = sorted(
-        (each.spread.low, each.spread.high)
-        for each in (before, now)
-        if each.spread and each.spread.low is not None and each.spread.high is not None
-    )
-    if len(intervals) == 2:
-        differs = intervals[1][0] > intervals[0][1]
-    else:
-        differs = abs(now.mean_s - before.mean_s) > NOISE * before.mean_s
-    if not differs:
+def _changed(before: _Took, now: _Took) -> Change:
+    apart = abs(now.mean_s - before.mean_s) > NOISE * before.mean_s
+    spans = sorted((before.span_s, now.span_s))
+    meet = spans[1][0] <= spans[0][1]
+    intervals = before.interval_s is not None and now.interval_s is not None
+    if not apart and (meet or not intervals):
         return "the same"
+    if meet:
+        return UNCLEAR
     return "faster" if now.mean_s < before.mean_s else "slower"
+
+
+def _waiting(before: _Took, now: _Took) -> str:
+    """What either waited for a processor, where that is felt."""
+    if max(before.waited, now.waited) < FELT:
+        return ""
+    return f"; {before.waited:.0%} and {now.waited:.0%} of them waiting for a processor"
 
 
 def _in_words(took: _Took) -> str:

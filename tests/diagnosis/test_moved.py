@@ -64,7 +64,56 @@ def test_intervals_of_several_steps_decide():
 
     assert faster.verdict == "faster"
     assert "(half of 7 steps within" in faster.sentence
-    assert noise.verdict == "the same"
+    assert noise.verdict == "cannot be told apart"
+
+
+def test_a_few_steps_that_scatter_over_more_than_they_differ():
+    """3 steps of 16 ms and of 17.6, middle halves of 14.4 to 17.6 and 16.7 to 18.5 ms."""
+    few = moved(
+        run((RELU, 16_000), steps=(0.8, 1.0, 1.2)), run((RELU, 17_600), steps=(0.9, 1.0, 1.1))
+    )
+    clear = moved(
+        run((RELU, 16_000), steps=(0.99, 1.0, 1.01)), run((RELU, 17_600), steps=(0.99, 1.0, 1.01))
+    )
+
+    assert (few.verdict, clear.verdict) == ("cannot be told apart", "slower")
+
+
+def waited(recording, share):
+    """The same, of which `share` was spent waiting for a processor."""
+    steps = (replace(s, waited_ns=round(share * s.duration_ns)) for s in recording.steps)
+    return replace(recording, steps=tuple(steps))
+
+
+def test_a_difference_that_waiting_can_explain_is_no_verdict():
+    """1.02 and 1.11 s, half of each waiting: 0.51 to 1.02 and 0.55 to 1.11."""
+    before, now = run((RELU, 1_020_000)), run((RELU, 1_110_000))
+    found = moved(waited(before, 0.5), waited(now, 0.52))
+
+    assert found.verdict == "cannot be told apart"
+    assert found.sentence == (
+        "the two cannot be told apart; the limiter is dram: 1.02 s -> 1.11 s a step; 50% and 52% "
+        "of them waiting for a processor"
+    )
+    assert moved(before, now).verdict == "slower"
+
+
+def test_a_difference_beyond_all_waiting_is_one_and_says_what_both_waited():
+    """16 ms of which 10 % waited, so 14.4 at least, and 8 ms."""
+    found = moved(waited(run((RELU, 16_000)), 0.1), waited(run((RELU, 8_000)), 0.0))
+
+    assert found.verdict == "faster"
+    assert found.sentence.endswith("a step; 10% and 0% of them waiting for a processor")
+
+
+def test_a_limiter_that_waiting_may_have_moved_has_not_moved():
+    """32 ms of relu and 21 of mm, then 20 and 21, with a third of it waiting."""
+    before, now = run((RELU, 32_000), (MM, 21_000)), run((RELU, 20_000), (MM, 21_000))
+    found = moved(waited(before, 0.35), waited(now, 0.35))
+
+    assert found.verdict == "cannot be told apart"
+    assert "dram -> vector-fp32, as far as such times tell" in found.sentence
+    assert moved(before, now).verdict == "moved"
 
 
 def test_a_line_that_went_or_came_is_named():

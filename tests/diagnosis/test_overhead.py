@@ -56,11 +56,12 @@ class Stream:
             self.add("relu_kernel", "kernel", at * every, us, by)
         return self
 
-    def findings(self, step_us=None, on=CARD, by=RECORDER, gaps=()):
+    def findings(self, step_us=None, on=CARD, by=RECORDER, gaps=(), waited_us=0):
         """By code."""
+        length = round((step_us or 0) * 1000)
         run = Run(
-            recorder=by, device=on, signatures=tuple(self.signatures),
-            steps=(Step(start_ns=0, duration_ns=round((step_us or 0) * 1000)),), gaps=gaps,
+            recorder=by, device=on, signatures=tuple(self.signatures), gaps=gaps,
+            steps=(Step(start_ns=0, duration_ns=length, waited_ns=waited_us * 1000),),
             events=table(self.events),
         )  # fmt: skip
         return {f.code: f for f in diagnose(read(run))}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from roofline.device import PCIE
 from roofline.diagnosis.compute.alignment import odd_sizes
+from roofline.diagnosis.doubts.waiting import waiting
 from roofline.diagnosis.kernels import small_grids
 from roofline.diagnosis.memory.fresh import faults_s
 from roofline.diagnosis.memory.passes import worth_chains
@@ -18,6 +19,8 @@ from roofline.units import number_of, show, show_share
 FAR = 0.5  # assumed: below half of its roof an operator is far from it
 MUCH = 1.5  # assumed: executed over useful flop from which it is part of the answer
 SMALL = 10.0  # assumed: work of fewer starts than this is a matter of overhead, not of the operator
+STARTING = "starting it"
+SAID = 0.05  # of what is lost, from which a part that is counted is said
 WORTH = 0.05  # share of a step that must be lost before it is said
 
 
@@ -36,7 +39,7 @@ def far_below(program: Program) -> Iterator[Finding]:
     for (name, resource), items in groups.items():
         lost_s = sum(item.lost_s or 0.0 for item in items) / program.conditions.steps
         if busy_s and lost_s >= WORTH * busy_s:
-            yield _far_below(name, resource, items, lost_s)
+            yield _far_below(name, resource, items, lost_s, program)
 
 
 def _far(item: Item, program: Program) -> bool:
@@ -52,15 +55,21 @@ def _far(item: Item, program: Program) -> bool:
     # On a device starts hide behind kernels; on the host they are part of the operator's time.
     if program.roof.kind == "cpu" and (item.roof_s or 0.0) < SMALL * (item.overhead_s or 0.0):
         return False
-    explained_s = (
-        (item.overhead_s or 0.0)
-        + (faults_s(item, program) or 0.0)
-        + (reread_s(item, program) or 0.0)
-    )
     reads = item.ledger is not None and any(e.access == "read" for e in item.ledger.entries)
     # What reads nothing makes its data (random numbers): its arithmetic is on no pipe we count.
     by_index = picks(item) and item.binding is not None and item.binding.demanded.is_boundary
-    return reads and not by_index and explained_s < FAR * lost_s
+    return reads and not by_index and sum(_explained(item, program).values()) < FAR * lost_s
+
+
+def _explained(item: Item, program: Program) -> dict[str, float]:
+    """What is counted of its lost time, by reason [s]."""
+    waited = waiting(program) if program.kernels is None else 0.0
+    return {
+        STARTING: item.overhead_s or 0.0,
+        "clearing fresh memory (RF103)": faults_s(item, program) or 0.0,
+        "moving bytes again (RF104)": reread_s(item, program) or 0.0,
+        "waiting for a processor": waited * (item.measured_s or 0.0),
+    }
 
 
 def _over_link(item: Item) -> bool:
@@ -72,18 +81,31 @@ def _uploads(item: Item) -> bool:
     return _over_link(item) and any(e.resource == PCIE and e.access == "read" for e in entries)
 
 
-def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -> Finding:
+def _far_below(
+    name: str, resource: str, items: Sequence[Item], lost_s: float, program: Program
+) -> Finding:
     roof_s = sum(item.roof_s or 0.0 for item in items)
     measured_s = sum(item.measured_s or 0.0 for item in items)
     first, steps = items[0], items[0].steps
     what = f" in {len(items)} sizes" if len(items) > 1 else f" ({first.shapes})"
     what = what if len(items) > 1 or first.shapes else ""
+    parts = [_explained(item, program) for item in items]
+    known = {why: sum(part[why] for part in parts) / steps for why in parts[0]}
+    if program.roof.kind != "cpu":
+        del known[STARTING]  # it is no part of a kernel's time
+    said = {why: seconds for why, seconds in known.items() if seconds >= SAID * lost_s}
+    share = sum(said.values()) / lost_s
     return Finding(
         code="RF201",
         item=name,
         claim=(
             f"{name}{what} reaches {show_share(roof_s / measured_s)} of its nearest roof, "
-            f"{resource}, and nothing that is counted explains the rest"
+            f"{resource}, and "
+            + (
+                f"what is counted explains {share:.0%} of the rest"
+                if said
+                else "nothing that is counted explains the rest"
+            )
         ),
         evidence=(
             *(_reached(item) for item in items[:3]),
@@ -91,6 +113,7 @@ def _far_below(name: str, resource: str, items: Sequence[Item], lost_s: float) -
             *((f"and {number_of(len(items) - 3, 'more size')}",) if len(items) > 3 else ()),
             f"{show(lost_s, 's')} a step in "
             f"{number_of(sum(i.calls for i in items) / steps, 'call')}",
+            *(f"of that {show(seconds, 's')} {why}" for why, seconds in said.items()),
         ),
         next_step=_next_step(first),
         saves_s=lost_s,
