@@ -9,7 +9,7 @@ from roofline.call import Call, Tensor
 from roofline.device import DRAM, Resource, Roof
 from roofline.measurement import CacheState
 from roofline.placement import Placement, place
-from roofline.program.alike import MAY_BE_ONE, are_one, bounded, one
+from roofline.program.alike import MAY_BE_ONE, Settled, are_one, bounded, in_some
 from roofline.program.counted import Counted, counted
 from roofline.runfile import Run, Signature
 from roofline.work import Work, unknown
@@ -41,27 +41,36 @@ class Placed:
             self._known[key] = place(work, self.roof, at=boundary)
         return self._known[key]
 
-    def settled(self, means_s: Mapping[int, float]) -> "Placed":
-        """The same, with equal operands as one where the mean time of a call leaves no other way.
+    @property
+    def open(self) -> tuple[int, ...]:
+        """Signatures whose equal operands may be one."""
+        return tuple(
+            at
+            for at, s in enumerate(self.signatures)
+            if s.ledger is not None and MAY_BE_ONE in s.ledger.conventions
+        )
 
-        `means_s` are seconds by signature.
+    def settled(self, times_s: Mapping[int, Mapping[float, int]]) -> "Placed":
+        """The same, with equal operands as one where the time of a call leaves no other way.
+
+        `times_s` are how many calls took which time, by signature.
         """
         found = {
-            at: which
-            for at, mean_s in means_s.items()
+            at: settled
+            for at in self.open
             if (s := self.signatures[at]).call is not None
             and s.ledger is not None
-            and MAY_BE_ONE in s.ledger.conventions
-            and (which := are_one(s.call, s.ledger, self.roof, self.level(at, None), mean_s))
+            and (times := times_s.get(at))
+            and (settled := are_one(s.call, s.ledger, self.roof, self.level(at, None), times))
             is not None
         }
         return self.as_one(found)
 
-    def as_one(self, signatures: Mapping[int, int]) -> "Placed":
-        """The same, with so many (`alike.ALL`, `TWO`) equal operands of these signatures as one."""
+    def as_one(self, signatures: Mapping[int, Settled]) -> "Placed":
+        """The same, with equal operands of these signatures as one, as far as was settled."""
         changed = tuple(
-            replace(s, ledger=one(s.call, signatures[at]))
-            if at in signatures and s.call is not None
+            replace(s, ledger=in_some(s.call, s.ledger, signatures[at]))
+            if at in signatures and s.call is not None and s.ledger is not None
             else s
             for at, s in enumerate(self.signatures)
         )

@@ -22,7 +22,7 @@ from roofline.program.placed import recount
 from roofline.program.replays import Replay, replays
 from roofline.program.starting import Starting, starting
 from roofline.program.threads import other_threads
-from roofline.program.timing import busy_ns, means_s, outside_ns, timed
+from roofline.program.timing import busy_ns, outside_ns, timed, times_s
 from roofline.runfile import Gap, Recorder, Run, waited_share
 from roofline.work import Ledger, Work
 
@@ -125,7 +125,7 @@ def read(run: Run) -> Program:
         shortest_s=run.recorder.shortest_s,
     )
     events = timed(run, placed)
-    placed = placed.settled(means_s(events))
+    placed = placed.settled(times_s(events, placed.open))
     parts = parts_of(events, placed)
     return Program(
         recorder=run.recorder,

@@ -3,6 +3,8 @@
 Columns throughout: a run can hold millions of events.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roofline.kept import Kept, column
@@ -77,6 +79,24 @@ def means_s(events: "pa.Table") -> dict[int, float]:
             total[0] += ns
             total[1] += count
     return {signature: ns / count / 1e9 for signature, (ns, count) in sums.items()}
+
+
+def times_s(events: "pa.Table", signatures: Sequence[int]) -> dict[int, Counter[float]]:
+    """How many calls of some signatures took which time, of `timed` events; 0 is not known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: dict[int, Counter[float]] = {}
+    if not signatures:
+        return found
+    wanted = pa.array(signatures, events.schema.field("signature").type)
+    for _, batch in batches(events, ["signature", "time_ns"]):
+        here = pc.is_in(batch["signature"], value_set=wanted)
+        some = pa.table(batch.filter(pc.and_(here, pc.greater(batch["time_ns"], 0))))
+        by = some.group_by(["signature", "time_ns"]).aggregate([([], "count_all")])
+        for signature, ns, count in zip(*(each.to_pylist() for each in by.columns), strict=True):
+            found.setdefault(signature, Counter())[ns / 1e9] += count
+    return found
 
 
 def busy_ns(run: Run) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from roofline.call import Argument, Tensor
 from roofline.device import Device, Resource
 from roofline.errors import BadInput, NotFound
-from roofline.program.alike import IS_ONE
+from roofline.program.alike import Settled, settled_in
 from roofline.program.batch import NOT_REWRITTEN, ONE, Batch, rebatched
 from roofline.program.item import Item
 from roofline.program.parts import parts_of
@@ -179,13 +179,12 @@ def what_if(
     return WhatIf(words=words, before=before, after=after, batch=samples, mixed=tuple(both))
 
 
-def _known_as_one(program: Program) -> dict[int, int]:
-    """Signatures whose equal operands were found to be one, and how many of them."""
+def _known_as_one(program: Program) -> dict[int, Settled]:
+    """Signatures whose equal operands were found to be one, and in how many calls."""
     return {
-        part.signature: which
+        part.signature: settled
         for part in program.parts
-        for which, said in IS_ONE.items()
-        if part.once.ledger is not None and said in part.once.ledger.conventions
+        if part.once.ledger is not None and (settled := settled_in(part.once.ledger)) is not None
     }
 
 

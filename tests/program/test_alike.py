@@ -45,6 +45,24 @@ def test_a_time_that_only_one_operand_fits_settles_it():
     assert IS_ONE[ALL] in item.ledger.conventions
 
 
+def test_each_call_is_settled_by_its_own_time():
+    """8 MB in 0.85 ms twice, and twice 2 ms which leave room for 12: 8 + 8 + 12 + 12 = 40 MB.
+
+    The slow ones may have been given one tensor as well: of 4 MB a call, all may not be there.
+    """
+    script = Script()
+    for us in (850, 850, 2_000, 2_000):
+        script.add(PRODUCT, us)
+    item = only(script)
+    (doubtful,) = (e for e in item.ledger.entries if e.exactness is Exactness.BOUNDED)
+
+    assert (doubtful.amount, doubtful.low, doubtful.high) == (8_000_000, 0, 16_000_000)
+    assert item.ledger.demand()[DRAM] == 40_000_000
+    assert f"in 2 of 4 calls {IS_ONE[ALL]}" in item.ledger.conventions
+    in_bf16 = what_if(script.run(), dtype="bf16").after
+    assert in_bf16.parts[0].once.ledger.demand()[DRAM] == 5_000_000
+
+
 def test_faster_than_one_operand_stays_a_doubt():
     """0.5 ms: above the roof either way, 12 MB in 0.5 ms and 8 MB in 0.5 ms."""
     program = read(Script().add(PRODUCT, 500).end_step().run())
