@@ -147,7 +147,9 @@ STALLS = (
     ("smsp__average_warp_latency_issue_stalled_", ".pct"),
 )
 _SHARED = "launch__shared_mem_per_block"
-OF_SPARSE = "of the sparse peak: dense work reaches 50 at most"
+OF_SPARSE = "perhaps of the sparse peak, of which dense work reaches 50 at most"
+_DENSE_MOST = 52.5  # %; no dense work is so busy against a sparse peak
+_NO_SPARSE = ("fp64", "fp4_fp6")  # sources that have none
 _TENSOR_PATH = "sm__ops_path_tensor_src_"
 
 
@@ -213,7 +215,8 @@ def _stalls(counters: Counters) -> dict[str, Reading]:
 def _tensor_paths(counters: Counters) -> dict[str, Reading]:
     """How busy each tensor path was, against the dense peak where the profiler gives it.
 
-    The percentage of a name without sparsity is against the sparse peak, half of it at most.
+    The percentage of a name without sparsity is against the sparse peak on some chips, where dense
+    work reaches half of it at most; more than that tells that this is none of them.
     """
     found: dict[str, Reading] = {}
     for name, value in counters.items():
@@ -229,7 +232,8 @@ def _tensor_paths(counters: Counters) -> dict[str, Reading]:
             continue
         fact = f"tensor_{path}"
         if dense or fact not in found:
-            found[fact] = Reading(value, "%", name, "" if dense else OF_SPARSE)
+            certain = dense or value > _DENSE_MOST or path.startswith(_NO_SPARSE)
+            found[fact] = Reading(value, "%", name, "" if certain else OF_SPARSE)
     return found
 
 

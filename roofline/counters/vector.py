@@ -77,7 +77,7 @@ def _lines(
         amount = round(count.value * weight)
         doubtful = letter == "h" and operation == "fma" and uncertain and amount > 0
         why = f"{count.source} x {weight}" if weight > 1 else count.source
-        # Alone beside fp32 arithmetic they are nearly always how the compiler loads a constant.
+        # Without a half add or multiply they are nearly always how the compiler moves a register.
         yield Entry(
             pipe,
             0 if doubtful else amount,
@@ -89,28 +89,26 @@ def _lines(
 
 
 def _moves(counters: Counters, counts: dict[str, list[Reading | None]]) -> bool:
-    """Whether the HFMA2 of this fp32 kernel are moves: each then is one tensor-pipe instruction.
+    """Whether all HFMA2 of a kernel are moves: each then is one tensor-pipe instruction.
 
     The compiler of CC 8.0 moves constants with HFMA2.MMA, which the tensor pipe runs: 32 threads a
     warp instruction, so hfma = 32 x pipe_tensor says that no tensor instruction is left over.
     """
     pipe = pipe_tensor(counters)
     fma = counts["h"][2]
-    if pipe is None or fma is None or not fma.value or not _beside_fp32(counts):
+    if pipe is None or fma is None or not fma.value or not _alone(counts):
         return False
     return abs(fma.value - 32 * pipe.value) <= 0.01 * fma.value
 
 
 def _uncertain(counters: Counters, counts: dict[str, list[Reading | None]]) -> bool:
-    """Whether half FMA stand alone beside fp32 arithmetic, with nothing to tell moves by."""
-    return pipe_tensor(counters) is None and _beside_fp32(counts)
+    """Whether half FMA stand alone, as in a copy, with nothing to tell moves by."""
+    return pipe_tensor(counters) is None and _alone(counts)
 
 
-def _beside_fp32(counts: dict[str, list[Reading | None]]) -> bool:
-    """fp32 arithmetic, and no half add or multiply."""
-    half = [count for count in counts["h"][:2] if count is not None and count.value]
-    single = [count for count in counts["f"] if count is not None and count.value]
-    return bool(single) and not half
+def _alone(counts: dict[str, list[Reading | None]]) -> bool:
+    """No half add or multiply beside them, which would show that halves are computed with."""
+    return not any(count is not None and count.value for count in counts["h"][:2])
 
 
 def pipe_tensor(counters: Counters) -> Reading | None:

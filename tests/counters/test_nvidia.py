@@ -185,6 +185,15 @@ def test_half_fma_beside_fp32_may_be_moves():
     assert ledger.demand()[VECTOR_FP32] == 200
 
 
+def test_half_fma_in_a_copy_may_be_moves():
+    """A copy computes nothing: the compiler moves its registers so.  0 to 4 each, and taken for 0."""
+    ledger = counters.executed(instructions(hfma=50) | NO_TENSOR)
+    (doubtful,) = ledger.entries
+
+    assert (doubtful.amount, doubtful.low, doubtful.high) == (0, 0, 200)
+    assert ledger.exactness is Exactness.BOUNDED
+
+
 def test_half_fma_beside_half_adds_are_arithmetic():
     """hadd or hmul show that halves are computed with."""
     ledger = counters.executed(instructions(ffma=100, hfma=50, hmul=1) | NO_TENSOR)
@@ -354,6 +363,22 @@ def test_the_busiest_of_all_views():
 
     assert facts["tensor_fp16_dst_fp32"].value == 96.0
     assert counters.busiest(facts) == ("tensor_fp16_dst_fp32", facts["tensor_fp16_dst_fp32"])
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "marked"),
+    [
+        ("fp16_dst_fp32", 48.0, True),
+        ("fp16_dst_fp32", 96.0, False),  # no dense work is so busy against a sparse peak
+        ("fp16_dst_fp32_sparsity_off", 48.0, False),
+        ("fp64", 48.0, False),  # has no sparse peak
+    ],
+)
+def test_what_may_be_of_a_sparse_peak(path, value, marked):
+    facts = counters.facts({f"{TENSOR}{path}.avg.pct_of_peak_sustained_elapsed": value})
+    (reading,) = facts.values()
+
+    assert ("sparse peak" in reading.mark) is marked
 
 
 @pytest.mark.parametrize(

@@ -302,13 +302,8 @@ def test_one_cause_is_one_finding():
     assert finding["RF402"].saves_s == pytest.approx(1.5e-3)
 
 
-def test_the_profilers_own_view_where_nothing_could_be_counted():
-    """SMs 47 %, DRAM 12 %, the tensor path 96 %: compute-bound at 96 %."""
-    seen = {
-        "sm__throughput.avg.pct_of_peak_sustained_elapsed": 47.0,
-        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": 12.0,
-        "sm__ops_path_tensor_src_fp16_dst_fp32.avg.pct_of_peak_sustained_elapsed": 96.0,
-    }
+def own_view(seen: dict[str, float]):
+    """RF410 of a kernel of which only percentages were collected."""
     events = table([
         Event(signature=0, kind="kernel", step=0, start_ns=0, duration_ns=1_000_000, counters=seen)
     ])  # fmt: skip
@@ -316,8 +311,27 @@ def test_the_profilers_own_view_where_nothing_could_be_counted():
         recorder=RECORDER, device=CARD, signatures=(Signature(name="gemm<half>"),),
         steps=(Step(start_ns=0, duration_ns=1_000_000),), gaps=(), events=events,
     )  # fmt: skip
-    (finding,) = (f for f in diagnose(read(run)) if f.code == "RF410")
+    return [f for f in diagnose(read(run)) if f.code == "RF410"]
+
+
+def test_the_profilers_own_view_where_nothing_could_be_counted():
+    """SMs 47 %, DRAM 12 %, the tensor path 96 %: compute-bound at 96 %."""
+    (finding,) = own_view({
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed": 47.0,
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": 12.0,
+        "sm__ops_path_tensor_src_fp16_dst_fp32.avg.pct_of_peak_sustained_elapsed": 96.0,
+    })  # fmt: skip
 
     assert "compute-bound by the profiler's own view" in finding.claim
     assert "at 96 % of its peak" in finding.claim
     assert "sm throughput 47 %" in finding.evidence
+
+
+@pytest.mark.parametrize(("value", "said"), [(90.0, 1), (102.0, 1), (175.0, 0)])
+def test_the_profilers_own_view_of_one_part_alone(value, said):
+    """102 % may be; 175 % of a peak cannot, and is no ground to conclude anything from."""
+    found = own_view({"dram__throughput.avg.pct_of_peak_sustained_elapsed": value})
+
+    assert len(found) == said
+    assert all(f.evidence and all(f.evidence) for f in found)
+    assert all(("above 100 %" in f.evidence) is (value > 100) for f in found)
