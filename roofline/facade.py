@@ -65,11 +65,10 @@ class Recording:
         On another device, in another floating-point type, with another batch (or with (recorded,
         asked for), where the recording leaves open which of its sizes is the batch).
         """
-        from roofline.devices import resolve
         from roofline.program.whatif import what_if
         from roofline.report import whatif
 
-        named = resolve(device) if isinstance(device, str) else device
+        named = None if device is None else _named(device)
         return whatif.document(what_if(self.run, device=named, dtype=dtype, batch=batch), by)
 
     def save(self, path: str | Path) -> None:
@@ -142,22 +141,22 @@ class Accounting:
         """Summed by operator, module, phase or call."""
         return self.account.by(grouping)
 
-    def expected(self, device: Device) -> "Expected | None":
+    def expected(self, device: str | Device) -> "Expected | None":
         """What PyTorch's own kernels would take on a device whose starts and paces were measured.
 
         Its `lacking` says what that measurement does not hold.  None: nothing is accounted for.
         """
         from roofline.accounting.expected import expected
 
-        return expected(self.account, self.account.lines, device.in_force())
+        return expected(self.account, self.account.lines, _named(device).in_force())
 
-    def document(self, by: str = "operator", device: Device | None = None) -> dict[str, Any]:
+    def document(self, by: str = "operator", device: str | Device | None = None) -> dict[str, Any]:
         """All of it as plain data, schema ``roofline.account/1``."""
         from roofline.report.account import document
 
-        return document(self.account, by, device)
+        return document(self.account, by, None if device is None else _named(device))
 
-    def show(self, by: str = "operator", device: Device | None = None) -> None:
+    def show(self, by: str = "operator", device: str | Device | None = None) -> None:
         """Print the whole, what is missing, and the table."""
         from roofline.report.account import print_document
         from roofline.report.console import console
@@ -259,28 +258,33 @@ def deep(
     return Recording(found.run)
 
 
-def device(name: str) -> Device:
-    """A device by any of its names: its kept measurement where there is one, else its datasheet."""
+def _named(device: str | Device) -> Device:
+    """A device, wherever one is asked for by it or by any of its names."""
     from roofline.devices import resolve
 
-    return resolve(name)
+    return resolve(device) if isinstance(device, str) else device
+
+
+def device(name: str) -> Device:
+    """A device by any of its names: its kept measurement where there is one, else its datasheet."""
+    return _named(name)
 
 
 def place(
     work: Ledger | Work,
-    roof: Roof | Device,
+    roof: Roof | Device | str,
     time_s: float | None = None,
     *,
     at: Resource = DRAM,
 ) -> Placement:
-    """Put `work` under `roof`, or under the ceilings of a device that are in force.
+    """Put `work` under `roof`, or under the ceilings of a device, or its name, that are in force.
 
     time_s   how long it took, in seconds: then the placement has a `roof_fraction` and a `lost_s`
     at       the boundary that its bytes cross: DRAM, or nearer where a cache holds the data
 
     Raises BadInput for a time that is not positive and finite.
     """
-    roof = roof.in_force() if isinstance(roof, Device) else roof
+    roof = roof if isinstance(roof, Roof) else _named(roof).in_force()
     return placement.place(work, roof, time_s, at=at)
 
 

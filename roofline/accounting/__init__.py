@@ -10,8 +10,9 @@ interpreted, interpreter   a Triton kernel that nobody declared, counted in Trit
 placed      the least time of an account under a roof
 recorded    a saved run, or a profiler's trace
 subject     ``script.py:name`` -> what is to be counted
+theirs      what the counted program raises, in one sentence
 
-Only this file and `account`, `recorded` and `subject` may be imported without PyTorch.
+Only this file and `account`, `recorded`, `subject` and `theirs` may be imported without PyTorch.
 """
 
 import sys

@@ -8,20 +8,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    FakeTensor,
-    FakeTensorMode,
-)
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from roofline.accounting.account import Account
 from roofline.accounting.counting import Counting
+from roofline.accounting.theirs import told
 from roofline.capture.calls import layouts
 from roofline.capture.columns import FORWARD, OTHER
 from roofline.capture.imports import WhenImported
-from roofline.errors import BadInput, RooflineError
+from roofline.errors import BadInput
 
 if TYPE_CHECKING:
     from roofline.accounting.against import Beside
@@ -64,7 +60,6 @@ def account(
         stack.enter_context(_as_eager())
         if mode is not None:
             stack.enter_context(mode)
-            stack.enter_context(_data_needed())
         _run(call, inputs, counting, backward)
     signatures = counting.signatures()
     how = [REAL if mode is None else FAKE, *([AS_EAGER] if compiled else []), *counting.broken()]
@@ -93,23 +88,15 @@ def _can_be_called(subject: Callable[..., Any], inputs: Sequence[Any]) -> None:
 def _run(
     call: Callable[..., Any], inputs: Sequence[Any], counting: Counting, backward: bool
 ) -> None:
-    try:
-        with counting:
-            result = call(*inputs)
-    except (RooflineError, DynamicOutputShapeException, DataDependentOutputException):
-        raise
-    except Exception as error:  # the subject's own: it refuses these inputs
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise BadInput(
-            f"{_name(call)} raised {type(error).__name__} with inputs {_shapes(inputs)}: {reason}"
-        ) from error
+    with told(_name(call), doing=f" with inputs {_shapes(inputs)}"), counting:
+        result = call(*inputs)
     if not backward:
         return
     roots = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not roots:
         raise BadInput("there is no backward: no result requires a gradient")
     gradients = [torch.ones_like(t) for t in roots]
-    with counting:
+    with told(f"the backward of {_name(call)}"), counting:
         torch.autograd.backward(roots, gradients)
 
 
@@ -191,17 +178,6 @@ def _gradients_kept(subject: Any, inputs: Sequence[Any]) -> Iterator[None]:
     finally:
         for tensor, gradient in kept:
             tensor.grad = gradient
-
-
-@contextmanager
-def _data_needed() -> Iterator[None]:
-    try:
-        yield
-    except (DynamicOutputShapeException, DataDependentOutputException) as error:
-        raise BadInput(
-            f"{error.func}: what follows depends on data, which fake tensors do not have; "
-            "count on real tensors"
-        ) from None
 
 
 def _compiled(subject: Any) -> bool:

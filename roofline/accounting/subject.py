@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from roofline.accounting.theirs import told
 from roofline.call import DTYPE_BYTES
 from roofline.errors import BadInput, NotFound, near
 
@@ -36,17 +37,21 @@ def made(found: Any, shapes: Sequence[str] = ()) -> tuple[Callable[..., Any], li
 
     A class, or a function that needs no argument, is called: it returns the module or function to
     count, alone or in a tuple with its inputs (a tuple, a list, or one tensor).  Any other
-    function is itself what is counted.  `shapes` make inputs: ``8,128,4096:bf16``.
+    function is itself what is counted, and so is one that needs no argument and returns nothing,
+    or a tensor: a whole step.  `shapes` make inputs: ``8,128,4096:bf16``.
     """
     inputs: Any = ()
     if _is_factory(found):
-        found = found()
+        with told(found.__name__):
+            made = found()
+        found = found if inspect.isfunction(found) and _is_work(made) else made
         if isinstance(found, tuple) and found:
             found, inputs = found[0], found[1] if len(found) == 2 else found[1:]
     if not callable(found):
         raise BadInput(
             f"nothing to count: found {type(found).__name__}, neither a module nor a function, "
-            "alone or in a tuple with its inputs"
+            "alone or in a tuple with its inputs; a function that does the work itself returns "
+            "nothing or a tensor"
         )
     given = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
     return found, [tensor(text) for text in shapes] or given
@@ -79,6 +84,15 @@ def _is_factory(found: Any) -> bool:
     return all(p.default is not p.empty or p.kind in kinds for p in parameters)
 
 
+def _is_work(made: Any) -> bool:
+    """Whether a function that returned this did the work itself: a step returns nothing, or a loss.
+
+    Imports no PyTorch: where that is not imported yet, nothing is a tensor.
+    """
+    torch = sys.modules.get("torch")
+    return made is None or (torch is not None and isinstance(made, torch.Tensor))
+
+
 def _script(path: Path) -> Any:
     if not path.is_file():
         raise NotFound(f"there is no file {path}")
@@ -88,13 +102,15 @@ def _script(path: Path) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    with told(str(path), str(path), " when it was imported"):
+        spec.loader.exec_module(module)
     return module
 
 
 def _module(name: str) -> Any:
     sys.path.insert(0, "")
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise NotFound(f"there is no module {error.name!r}") from None
+    with told(name, doing=" when it was imported"):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise NotFound(f"there is no module {error.name!r}") from None

@@ -42,6 +42,24 @@ def nothing():
     return 3
 
 number = 3
+
+def step():
+    net = nn.Linear(4, 3, bias=False)
+    torch.optim.SGD(net.parameters(), lr=0.1)
+    loss = net(torch.zeros(2, 4)).sum()
+    loss.backward()
+
+def loss():
+    return torch.mm(torch.zeros(2, 4), torch.zeros(4, 3)).sum()
+
+def unlike():
+    return torch.zeros(2, 4) @ torch.zeros(3, 4)
+
+def product(x, w):
+    return x @ x @ w
+
+def picked(x):
+    return x[x > 0] * 2
 """
 
 
@@ -167,6 +185,12 @@ def test_a_trace_and_a_run_file(tmp_path, capsys):
         (["net.py:nothing"], "nothing to count: found int, neither a module nor a function"),
         (["net.py:number"], "nothing to count: found int"),
         (["net.py:attention"], "attention cannot be called with 0 inputs"),
+        (["net.py:unlike"], "unlike raised RuntimeError: a and b must have same reduction dim"),
+        (
+            ["net.py:product", "--shape", "32,16", "--shape", "16,4"],
+            "product raised RuntimeError with inputs 32x16, 16x4: a and b must have same",
+        ),
+        (["net.py:picked", "--shape", "8"], "count on real tensors (--real)"),
         (["net.py:Net", "--shape", "8;64"], "a shape is written 8,128,4096:bf16"),
         (["net.py:Net", "--shape", "8,64:fp17"], "a shape is written 8,128,4096:bf16"),
         (["net.py:model", "--by", "colour"], "no grouping 'colour'"),
@@ -180,6 +204,59 @@ def test_mistakes_are_one_sentence(script, capsys, arguments, sentence):
     err = capsys.readouterr().err
     assert sentence in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "x = 1\n\nf = 1 / 0\n",
+            "raised ZeroDivisionError in line 3 when it was imported: division",
+        ),
+        ("def f(:\n", "raised SyntaxError in line 1 when it was imported: "),
+        (
+            "import no_such_module\n",
+            "raised ModuleNotFoundError in line 1 when it was imported: No",
+        ),
+        ("def f(x):\n    raise KeyError\nf(1)\n", "raised KeyError in line 2 when it was imported"),
+        ("raise SystemExit(3)\n", "ended itself when it was imported (exit code 3): put what runs"),
+    ],
+)
+def test_a_script_that_cannot_be_imported_is_one_sentence(script, text, sentence):
+    """In a process of its own: what torch logs and Python prints is seen too."""
+    (script.parent / "broken.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "roofline", "account", "broken.py:f"],
+        cwd=script.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"broken.py {sentence}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_torch_logs_of_a_refusal_is_not_printed(script):
+    done = subprocess.run(
+        [sys.executable, "-m", "roofline", "account", "net.py:product",
+         "--shape", "32,16", "--shape", "16,4"],
+        cwd=script.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    imported, sentence = done.stderr.splitlines()
+    assert imported == "imported"
+    assert sentence.startswith("roofline: product raised RuntimeError with inputs 32x16, 16x4")
+
+
+@pytest.mark.parametrize("tensors", ["--fake", "--real"])
+def test_a_function_that_does_a_whole_step_is_counted(script, capsys, tensors):
+    """2x4 times 4x3: 48 flop, and as many for the weight's gradient; inputs need none."""
+    phases = {
+        i["name"]: i for i in document(capsys, "net.py:step", tensors, "--by", "phase")["items"]
+    }
+    assert phases["forward"]["flop"] == 48
+    operators = {i["name"]: i for i in document(capsys, "net.py:step", tensors)["items"]}
+    assert operators["aten::mm"]["flop"] == 96
+    assert operators["aten::mm"]["calls"] == 2
+    assert document(capsys, "net.py:loss", tensors)["flop"] == 48 + 6  # one a sum
 
 
 def test_a_script_that_reads_its_arguments_has_none(script):

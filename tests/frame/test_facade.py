@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import roofline as rl
+from roofline.errors import NotFound
 from roofline.facade import Recording
 from roofline.report.brief import of_account
 from tests.runs import Script, call, tensor
@@ -128,3 +129,17 @@ def test_a_placement_is_one_line_too() -> None:
         only_memory, ceilings=tuple(c for c in only_memory.ceilings if c.resource.unit == "B")
     )
     assert repr(rl.place(ledger, only_memory)).endswith("; no ceiling of tensor-fp16")
+
+
+def test_wherever_a_device_is_asked_for_its_name_will_do(monkeypatch, tmp_path):
+    """The same of the name as of the device, here of its datasheet."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))
+    h100, ledger = rl.device("h100-sxm"), rl.ops.gemm(m=1, n=64, k=64, dtype="fp16")
+    counted = rl.account(torch.mm, torch.zeros(8, 8), torch.zeros(8, 8))
+
+    assert rl.place(ledger, "h100-sxm").roof_s == rl.place(ledger, h100).roof_s
+    assert counted.expected("h100-sxm") == counted.expected(h100)
+    assert counted.document(device="h100-sxm") == counted.document(device=h100)
+    with pytest.raises(NotFound, match="no device 'abacus'"):
+        counted.expected("abacus")
