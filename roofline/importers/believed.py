@@ -1,5 +1,6 @@
 """Times of device activities that cannot be: starts far from all others, ends past later work."""
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from roofline.importers.limits import LONGEST_NS
@@ -53,6 +54,28 @@ def overlong(start: "pa.Array", duration: "pa.Array", stream: "pa.Array") -> lis
         found += [order[first + row].as_py() for row in rows]
         first += count
     return found
+
+
+def doubtful(
+    starts: Sequence[int], durations: Sequence[int | None], streams: Sequence[Hashable]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Of activities in any order [ns] those of an unusable start, and of an overlong duration.
+
+    One of no stream (None) overlaps with others as it likes.
+    """
+    import pyarrow as pa
+
+    wrong = unusable(pa.array(starts, pa.int64()))
+    apart = set() if wrong is None else {at for at, w in enumerate(wrong.to_pylist()) if w}
+    rest = [at for at, on in enumerate(streams) if on is not None and at not in apart]
+    rest.sort(key=lambda at: starts[at])
+    numbers: dict[Hashable, int] = {}
+    long = overlong(
+        pa.array([starts[at] for at in rest], pa.int64()),
+        pa.array([durations[at] for at in rest], pa.int64()),
+        pa.array([numbers.setdefault(streams[at], len(numbers)) for at in rest], pa.int64()),
+    )
+    return frozenset(apart), frozenset(rest[row] for row in long)
 
 
 def _overlong(start: "pa.Array", duration: "pa.Array") -> list[int]:

@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from roofline.device import (
     DRAM,
     L1,
@@ -27,8 +25,9 @@ from roofline.device import (
     Resource,
 )
 from roofline.errors import BadInput
+from roofline.importers import torn
 from roofline.importers.ceilings import dated, measured, run_of
-from roofline.importers.format import DAMAGE, Format, Options, Source, one
+from roofline.importers.format import Format, Options, Source, one
 from roofline.runfile import Run
 
 _LEVELS: dict[str, Resource] = {
@@ -48,13 +47,8 @@ def recognises(head: bytes) -> bool:
 def load(sources: Sequence[Source], options: Options) -> Run:
     """The ceilings of one document."""
     source = one(sources, "set of ceilings")
-    try:
-        with source.open() as stream:
-            document = msgspec.json.decode(stream.read())
-    except (*DAMAGE, msgspec.DecodeError, RecursionError) as error:
-        raise BadInput(f"{source.name} is damaged: {error}") from None
+    document, warnings = torn.document(source)
     empirical = document.get("empirical", document) if isinstance(document, dict) else {}
-    warnings: list[str] = []
     ceilings = list(_ceilings(empirical, source, warnings))
     if not ceilings:
         raise BadInput(f"{source.name} holds no bandwidth or flop rate that is known here")

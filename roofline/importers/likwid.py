@@ -17,13 +17,15 @@ from roofline.counters.likwid import RUNTIME
 from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
-from roofline.importers.cells import number
-from roofline.importers.format import DAMAGE, Format, Options, Source
+from roofline.importers.cells import Mark, number
+from roofline.importers.format import Format, Options, Source
 from roofline.importers.limits import duration_ns
-from roofline.importers.lines import decoded, rows
+from roofline.importers.lines import Lines, rows
+from roofline.importers.marks import mark_of
 from roofline.runfile import Event, Recorder, Run, Signature, Step, table
 from roofline.work import unknown
 
+_STATISTICS = ("Sum", "Min", "Max", "Avg")  # of a table that does not head them
 WHOLE = "program"  # without the marker interface there is one region
 # Adding these over threads says nothing: a time, a ratio, a clock.
 _NO_SUM = re.compile(r"\[s\]|\bCPI\b|intensity|ratio|\[%\]|\[MHz\]|clock|\brate\b", re.IGNORECASE)
@@ -37,6 +39,7 @@ class _Found:
     threads: int = 0
     groups: list[str] = field(default_factory=list)
     regions: dict[str, dict[str, float]] = field(default_factory=dict)  # metrics, summed
+    unknown: set[str] = field(default_factory=set)  # metrics with a cell that is no number
 
 
 def recognises(head: bytes) -> bool:
@@ -49,15 +52,18 @@ def recognises(head: bytes) -> bool:
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One run of the groups that were counted of one program; a group a file is usual."""
     found = _Found()
+    warnings: list[str] = []
     for source in sources:
-        try:
-            with source.open() as stream:
-                _read(rows(decoded(stream, source.head)), found)
-        except DAMAGE as error:
-            raise BadInput(f"{source.name} is damaged: {error}") from None
+        lines = Lines(source)
+        mark, table_rows = mark_of(rows(lines), options, source.name)
+        _read(table_rows, mark, found)
+        warnings += [lines.early] * bool(lines.early)
     if not found.regions:
         raise BadInput(f"{sources[0].name} holds no table of metrics")
-    warnings: list[str] = []
+    if found.unknown:
+        warnings.append(
+            f"unknown, since not a number in every cell: {', '.join(sorted(found.unknown))}"
+        )
     device = _device(found.processor, options, warnings)
     events, now = [], 0
     for at, metrics in enumerate(found.regions.values()):
@@ -87,8 +93,9 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     )
 
 
-def _read(table_rows: Iterable[list[str]], found: _Found) -> None:
+def _read(table_rows: Iterable[list[str]], mark: Mark, found: _Found) -> None:
     region, of_metrics, statistics, summed = WHOLE, False, False, set[str]()
+    columns: Sequence[str] = _STATISTICS
     for row in table_rows:
         cells = [cell.strip() for cell in row]
         first = cells[0] if cells else ""
@@ -100,27 +107,42 @@ def _read(table_rows: Iterable[list[str]], found: _Found) -> None:
             kind = next((cell for cell in cells if cell.startswith("Group ")), "")
             of_metrics = " Metric" in kind
             statistics = kind.endswith("STAT")
+            columns = _STATISTICS
             found.groups += cells[cells.index(kind) + 1 :][:1] if kind else []
+        elif first == "Metric" and statistics:
+            columns = tuple(cells[1:])
         elif first == "Metric":
-            found.threads = found.threads if statistics else sum(bool(c) for c in cells[1:])
+            found.threads = sum(bool(c) for c in cells[1:])
         elif of_metrics and first:
+            name = first.removesuffix(" STAT")
             metrics = found.regions.setdefault(region, {})
-            _metric(first.removesuffix(" STAT"), cells[1:], statistics, metrics, summed)
+            if statistics:
+                value = _statistic(name, cells[1:], columns, mark)
+                summed.add(name)
+            elif name in summed:
+                continue
+            else:
+                value = _over_threads(name, [cell for cell in cells[1:] if cell], mark)
+            if value is None:
+                metrics.pop(name, None)
+                found.unknown.add(name)
+            else:
+                metrics[name] = value
 
 
-def _metric(
-    name: str, cells: Sequence[str], statistics: bool, into: dict[str, float], summed: set[str]
-) -> None:
-    """Sum over threads, or the longest time; the table of statistics has them ready."""
-    values = [value for cell in cells if (value := number(cell, ".")) is not None]
-    if not values:
-        return
-    if statistics:  # sum, least, most, mean
-        most = values[2] if len(values) > 2 else values[0]
-        into[name] = most if _NO_SUM.search(name) else values[0]
-        summed.add(name)
-    elif name not in summed:
-        into[name] = max(values) if _NO_SUM.search(name) else sum(values)
+def _statistic(name: str, cells: Sequence[str], columns: Sequence[str], mark: Mark) -> float | None:
+    """The sum over threads that the profiler made, or the most where a sum says nothing."""
+    wanted = "Max" if _NO_SUM.search(name) else "Sum"
+    at = columns.index(wanted) if wanted in columns else len(cells)
+    return number(cells[at], mark) if at < len(cells) else None
+
+
+def _over_threads(name: str, cells: Sequence[str], mark: Mark) -> float | None:
+    """The sum over threads, or the most where a sum says nothing; None where one is not known."""
+    values = [value for cell in cells if (value := number(cell, mark)) is not None]
+    if not values or len(values) < len(cells):
+        return None
+    return max(values) if _NO_SUM.search(name) else sum(values)
 
 
 def _device(processor: str, options: Options, warnings: list[str]) -> Device | None:

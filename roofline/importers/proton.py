@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from roofline.called import readable
 from roofline.device import (
     DRAM,
@@ -29,10 +27,12 @@ from roofline.device import (
 )
 from roofline.devices import resolve
 from roofline.errors import BadInput
-from roofline.importers.format import DAMAGE, Format, Options, Source, one
+from roofline.importers import torn
+from roofline.importers.format import Format, Options, Source, one
 from roofline.importers.limits import duration_ns
 from roofline.importers.nameless import size
-from roofline.runfile import Event, Recorder, Run, Signature, Step, table
+from roofline.importers.private import pathless
+from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.work import Count, Entry, Ledger, unknown
 
 REPEATED_AT_MOST = 100_000  # launches that one node is written out as
@@ -54,6 +54,7 @@ class Node:
     scopes: tuple[str, ...]
     time_ns: float
     count: int
+    device: str  # as the leaf says: "CUDA 0"; "" is not said
     declared: tuple[tuple[str, float], ...]  # metric and total, of those in _FLOP and "bytes"
 
 
@@ -69,14 +70,16 @@ def recognises(head: bytes) -> bool:
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One tree -> one run; nothing is known of the time between kernels."""
     source = one(sources, "Proton profile")
-    try:
-        with source.open() as stream:
-            trees = msgspec.json.decode(stream.read())
-    except (*DAMAGE, msgspec.DecodeError, RecursionError) as error:
-        raise BadInput(f"{source.name} is damaged: {error}") from None
-    nodes = list(_nodes(trees if isinstance(trees, list) else []))
-    if not nodes:
+    trees, warnings = torn.document(source)
+    every = list(_nodes(trees if isinstance(trees, list) else [], options.keep_private))
+    named = {node.device for node in every if node.device}
+    by_device: dict[str, list[Node]] = {}
+    for node in every:
+        by_device.setdefault(node.device if len(named) > 1 else "", []).append(node)
+    if not by_device:
         raise BadInput(f"{source.name} holds no kernel with a time")
+    spent = {device: sum(node.time_ns for node in found) for device, found in by_device.items()}
+    nodes = by_device.pop(max(spent, key=lambda device: spent[device]))
     signatures: dict[tuple[str, Ledger], int] = {}
     events: list[Event] = []
     now = 0
@@ -92,7 +95,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
                 )
             )  # fmt: skip
             now += mean
-    warnings = ["launches of a node stand as launches of their average duration"]
+    warnings.append("launches of a node stand as launches of their average duration")
     if options.device is None:
         warnings.append(f"the profile does not name the GPU; --device NAME does{_size(trees)}")
     return Run(
@@ -106,12 +109,20 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         device=None if options.device is None else resolve(options.device),
         signatures=tuple(Signature(name=name, ledger=ledger) for name, ledger in signatures),
         steps=(Step(start_ns=0, duration_ns=0, name="profiled kernels"),),
-        gaps=(),
+        gaps=tuple(
+            Gap(
+                name=f"device {device}" if device else "no stated device",
+                what="a run is of one device: what ran on this one is not in it",
+                seconds=spent[device] / 1e9,
+                count=sum(node.count for node in found),
+            )
+            for device, found in by_device.items()
+        ),
         events=table(events),
     )
 
 
-def _nodes(trees: Sequence[Any]) -> Iterator[Node]:
+def _nodes(trees: Sequence[Any], keep_private: bool) -> Iterator[Node]:
     """Every timed node, without recursion: a tree may be as deep as a program's stack."""
     waiting: list[tuple[Any, tuple[str, ...], Mapping[str, Any]]] = [
         (tree, (), {}) for tree in reversed(trees)
@@ -121,6 +132,7 @@ def _nodes(trees: Sequence[Any]) -> Iterator[Node]:
         if not isinstance(node, dict) or not isinstance(node.get("frame"), dict):
             continue
         name = str(node["frame"].get("name", "unnamed"))
+        name = name if keep_private else pathless(name)
         found = node.get("metrics")
         metrics = found if isinstance(found, dict) else {}
         children = node.get("children")
@@ -129,7 +141,7 @@ def _nodes(trees: Sequence[Any]) -> Iterator[Node]:
         if timed:
             # What was declared around a single kernel was declared of it.
             declared = _declared(metrics) or _declared(above)
-            yield Node(name, scopes, timed, _count(metrics), declared)
+            yield Node(name, scopes, timed, _count(metrics), _device(metrics), declared)
         inside = scopes if name == "ROOT" else (*scopes, name)
         alone = metrics if len(children) == 1 and not timed else {}
         waiting += [(child, inside, alone) for child in reversed(children)]
@@ -147,6 +159,11 @@ def _size(trees: Sequence[Any]) -> str:
         if isinstance(device, dict)
     ]
     return size(listed[0].get("num_sms")) if len(listed) == 1 else ""
+
+
+def _device(metrics: Mapping[str, Any]) -> str:
+    said = (metrics.get(key) for key in ("device_type", "device_id"))
+    return " ".join(str(each) for each in said if isinstance(each, str | int))
 
 
 def _time_ns(metrics: Mapping[str, Any]) -> float | None:

@@ -30,9 +30,10 @@ from roofline.device import (
 )
 from roofline.errors import BadInput
 from roofline.importers.ceilings import dated, measured, run_of
-from roofline.importers.cells import number
-from roofline.importers.format import DAMAGE, Format, Options, Source
-from roofline.importers.lines import decoded, rows
+from roofline.importers.cells import Mark, number
+from roofline.importers.format import Format, Options, Source
+from roofline.importers.lines import Lines, rows
+from roofline.importers.marks import mark_of
 from roofline.provenance import Spread
 from roofline.runfile import Run
 from roofline.units import number_of
@@ -56,24 +57,31 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     """The ceilings of the first device of a node."""
     found: list[dict[str, str]] = []
     held, model, others = sources[0], "", 0
+    decimal: Mark = "."
+    early: list[str] = []
     for source in sources:
-        try:
-            with source.open() as stream:
-                read = _records(rows(decoded(stream, source.head)))
-        except DAMAGE as error:
-            raise BadInput(f"{source.name} is damaged: {error}") from None
+        lines = Lines(source)
+        mark, table = mark_of(rows(lines), options, source.name)
+        read = _records(table)
+        early += [lines.early] * bool(lines.early)
         if read and "HBMBw" in read[0]:
-            found, held, others = read[:1], source, len(read) - 1
+            found, held, others, decimal = read[:1], source, len(read) - 1, mark
         elif read:
             model = read[0].get("gpu_model") or ""
     if not found:
         raise BadInput(f"{held.name} holds no ceilings: roofline.csv does")
     columns = {name.lower(): value for name, value in found[0].items() if value}
-    ceilings = [c for name, r in COLUMNS.items() if r and (c := _ceiling(name, r, columns, held))]
+    ceilings = [
+        made
+        for name, resource in COLUMNS.items()
+        if resource and (made := _ceiling(name, resource, columns, held, decimal))
+    ]
     if not ceilings:
         raise BadInput(f"{held.name} holds no rate that is known here")
     none_here = [name for name, r in COLUMNS.items() if r is None and name in columns]
-    warnings = [f"no pipe here stands for {', '.join(none_here)}"] if none_here else []
+    warnings = early
+    if none_here:
+        warnings.append(f"no pipe here stands for {', '.join(none_here)}")
     if others:
         warnings.append(f"measured too, and left out: {number_of(others, 'other device')}")
     return run_of(
@@ -90,13 +98,13 @@ def _records(table: Iterator[list[str]]) -> list[dict[str, str]]:
 
 
 def _ceiling(
-    name: str, resource: Resource, columns: dict[str, str], source: Source
+    name: str, resource: Resource, columns: dict[str, str], source: Source, mark: Mark
 ) -> Ceiling | None:
-    rate = number(columns.get(name, ""), ".")
+    rate = number(columns.get(name, ""), mark)
     if rate is None or rate <= 0:
         return None
     made = measured(resource, rate * 1e9, f"rocprofiler-compute, {source.name}", dated(source))
-    low, high = (number(columns.get(f"{name}{end}", ""), ".") for end in ("low", "high"))
+    low, high = (number(columns.get(f"{name}{end}", ""), mark) for end in ("low", "high"))
     if low is None or high is None:
         return made
     spread = Spread(

@@ -15,13 +15,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roofline.called import readable
 from roofline.devices import resolve
 from roofline.errors import BadInput
-from roofline.importers.format import DAMAGE, Format, Options, Source, one
-from roofline.importers.jax.details import launched, ledger, nbytes, scope
-from roofline.importers.jax.operations import Ran, Trace, divided, operations
+from roofline.importers import believed, torn
+from roofline.importers.format import Format, Options, Source, one
+from roofline.importers.jax.details import called, launched, ledger, nbytes, scope
+from roofline.importers.jax.operations import Ran, Trace, TraceEvent, divided, operations
+from roofline.importers.lines import whole
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
+from roofline.units import number_of
 
 _COPY = {"memcpyh2d": "HtoD", "memcpyd2h": "DtoH", "memcpyd2d": "DtoD", "memcpyp2p": "PtoP"}
 
@@ -38,22 +40,22 @@ def recognises(head: bytes) -> bool:
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One trace -> one run, of the device that did most."""
     source = one(sources, "JAX trace")
-    try:
-        with source.open() as stream:
-            trace = msgspec.json.decode(stream.read(), type=Trace, strict=False)
-    except (*DAMAGE, msgspec.MsgspecError, RecursionError) as error:
-        raise BadInput(f"{source.name} is damaged: {error}") from None
-    by_device = operations(trace.traceEvents)
+    recorded, warnings = _events(source)
+    by_device, undated = operations(recorded)
+    warnings += believed.said(undated, 0)
+    for name, found in by_device.items():
+        by_device[name], said = _believed(found)
+        warnings += said
+    by_device = {name: found for name, found in by_device.items() if found}
     if not by_device:
         raise BadInput(f"{source.name} holds no operation of a device")
     spent = {d: sum(r.duration_ns or 0 for r in ran) for d, ran in by_device.items()}
     device = max(spent, key=lambda name: spent[name])
     ran = sorted(by_device.pop(device), key=lambda r: r.start_ns)
-    steps = divided(trace.traceEvents, ran)
-    warnings = []
+    steps = divided(recorded, ran)
     if options.device is None:
         warnings.append(f"the trace does not say what {device} is; --device NAME does")
-    signatures, events = _rows(ran, steps)
+    signatures, events = _rows(ran, steps, options.keep_private)
     return Run(
         recorder=Recorder(
             tool="JAX profiler",
@@ -79,13 +81,47 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     )
 
 
-def _rows(ran: Sequence[Ran], steps: Sequence[Step]) -> tuple[tuple[Signature, ...], list[Event]]:
+def _events(source: Source) -> tuple[list[TraceEvent], list[str]]:
+    """The events that can be read, and what is to be said of the file."""
+    raw, early = whole(source)
+    try:
+        events = msgspec.json.decode(raw, type=Trace, strict=False).traceEvents
+        return events, [early] * bool(early)
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    document, said = torn.plain(raw, early, source.name, ("traceEvents",))
+    listed = document.get("traceEvents") if isinstance(document, dict) else None
+    events, lost = [], 0
+    for each in listed if isinstance(listed, list) else []:
+        try:
+            events.append(msgspec.convert(each, TraceEvent, strict=False))
+        except msgspec.ValidationError:
+            lost += 1
+    if lost:
+        said.append(f"left out, since not to be read: {number_of(lost, 'event')}")
+    return events, said
+
+
+def _believed(ran: list[Ran]) -> tuple[list[Ran], list[str]]:
+    """Those with a start that can be; durations that later ones contradict are unknown."""
+    apart, long = believed.doubtful(
+        [r.start_ns for r in ran], [r.duration_ns for r in ran], [r.stream for r in ran]
+    )
+    for at in long:
+        ran[at].duration_ns = None
+    kept = [r for at, r in enumerate(ran) if at not in apart]
+    return kept, believed.said(len(apart), len(long))
+
+
+def _rows(
+    ran: Sequence[Ran], steps: Sequence[Step], keep_private: bool
+) -> tuple[tuple[Signature, ...], list[Event]]:
     origin = ran[0].start_ns
     signatures: dict[tuple[str, int | None], int] = {}
     events = []
     for one_ran in ran:
         copied = _COPY.get(one_ran.name.lower())
-        name = f"Memcpy {copied}" if copied else readable(one_ran.name)
+        name = f"Memcpy {copied}" if copied else called(one_ran.name, keep_private)
         key = (name, nbytes(one_ran.args, copied is not None))
         start = one_ran.start_ns - origin
         events.append(
@@ -95,7 +131,7 @@ def _rows(ran: Sequence[Ran], steps: Sequence[Step]) -> tuple[tuple[Signature, .
                 step=_step_of(start, steps),
                 start_ns=start,
                 duration_ns=one_ran.duration_ns,
-                module=scope(one_ran.args),
+                module=scope(one_ran.args, keep_private),
                 stream=one_ran.stream,
                 counters={} if copied else launched(one_ran.args),
             )

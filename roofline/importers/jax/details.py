@@ -4,12 +4,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from roofline.called import readable
 from roofline.device import DRAM
 from roofline.importers import copies
+from roofline.importers.private import pathless
 from roofline.work import Count, Entry, Ledger, unknown
 
 _DETAIL = re.compile(r"(\w+):([\w.,]+)")
 XLA_BYTES = "bytes accessed, by XLA's cost model"
+# Folders that paths of users begin with: where scopes go on with one, they go on with a path.
+_FOLDERS = frozenset({"home", "Users", "mnt", "scratch", "tmp"})
+_FILE = re.compile(r".*\.[A-Za-z]\w*(?::.*)?")
 _MADE_UP = re.compile(r"jit\([^)]*\)|pjit|main")  # scopes that the compiler makes up
 
 
@@ -57,11 +62,27 @@ def launched(args: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def scope(args: Mapping[str, Any]) -> str:
-    """The user's scopes: of ``jit(train)/layer1/dot_general`` only ``layer1``."""
+def called(name: str, keep_private: bool) -> str:
+    """What an operation is called."""
+    return readable(name if keep_private else pathless(name))
+
+
+def scope(args: Mapping[str, Any], keep_private: bool) -> str:
+    """The user's scopes: of ``jit(train)/layer1/dot_general`` only ``layer1``.
+
+    Of a path among them its file is kept, or nothing where none is named.
+    """
     path = next((p for k in ("tf_op", "name") if "/" in (p := str(args.get(k, "")))), "")
     parts = path.rstrip(":").split("/")[:-1]
+    if not keep_private:
+        parts = _without_folders(parts)
     return ".".join(part for part in parts if part and not _MADE_UP.fullmatch(part))
+
+
+def _without_folders(parts: list[str]) -> list[str]:
+    begins = next((at for at, part in enumerate(parts) if part in _FOLDERS), len(parts))
+    files = (at for at in range(begins, len(parts)) if _FILE.fullmatch(parts[at]))
+    return parts[:begins] + parts[next(files, len(parts)) :]
 
 
 def number(value: Any) -> float | None:

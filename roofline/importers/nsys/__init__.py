@@ -49,7 +49,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
 
     source = one(sources, "Nsight Systems database")
     with on_disk(source) as path:
-        database = read(path, source.name)
+        database = read(path, source.name, options.keep_private)
     if not database.rows["activities"].num_rows:
         raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
     line = timeline(database.ranges)

@@ -1,7 +1,7 @@
 """From the tables of a database to Arrow columns with fixed names."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from roofline.importers.nsys.database import gather, opened
 from roofline.importers.nsys.gathered import Gathered, Value, together
 from roofline.importers.nsys.ranges import PUSH_POP, Range
 from roofline.importers.nsys.schema import Table, schema
+from roofline.importers.private import pathless
 from roofline.units import number_of
 
 if TYPE_CHECKING:
@@ -78,17 +79,22 @@ class Database:
     strings: Mapping[int, str]  # what names stand for
     gpus: Mapping[int, str]  # number -> name
     export: Mapping[str, str]
+    keep: Callable[[str], str]  # what is kept of a text
     lacks: tuple[str, ...] = field(default=())  # facts that this file has not, in words
 
     def named(self, name: int | str | None) -> str:
         """A name as the file spells it out, or by its number."""
         if isinstance(name, str):
-            return name or "unnamed"
+            return self.keep(name) or "unnamed"
         return "unnamed" if name is None else self.strings.get(name, f"name {name}")
 
 
-def read(path: Path, name: str) -> Database:
-    """Everything of a run that the database holds; BadInput where nothing ran on a GPU."""
+def read(path: Path, name: str, keep_private: bool) -> Database:
+    """Everything of a run that the database holds; BadInput where nothing ran on a GPU.
+
+    Paths in names and ranges are cut to their last part, unless `keep_private`.
+    """
+    keep = str if keep_private else pathless
     with opened(path, name) as connection:
         tables = schema(connection)
         if "kernel" not in tables:
@@ -97,9 +103,10 @@ def read(path: Path, name: str) -> Database:
                 "and export with `nsys export --type sqlite`"
             )
         strings = _pairs(connection, tables.get("strings"), "id", "value")
+        strings = {number: keep(text) for number, text in strings.items()}
         gpus = _pairs(connection, tables.get("gpu"), "id", "gpu_name")
         export = _export(connection, tables.get("export"))
-        ranges = _ranges(connection, tables.get("nvtx"), strings)
+        ranges = _ranges(connection, tables.get("nvtx"), strings, keep)
         queries = [
             (what, part)
             for what in (*WHAT, *_CALLS)
@@ -130,6 +137,7 @@ def read(path: Path, name: str) -> Database:
         strings=strings,
         gpus=gpus,
         export=export,
+        keep=keep,
         lacks=(*_lacks(tables), *_unread(sum(part.unread for part in parts))),
     )
 
@@ -231,7 +239,10 @@ def _export(connection: sqlite3.Connection, table: Table | None) -> dict[str, st
 
 
 def _ranges(
-    connection: sqlite3.Connection, table: Table | None, strings: Mapping[int, str]
+    connection: sqlite3.Connection,
+    table: Table | None,
+    strings: Mapping[int, str],
+    keep: Callable[[str], str],
 ) -> list[Range]:
     if table is None or not all(table.has(column) for column in _OF_RANGE):
         return []
@@ -241,7 +252,7 @@ def _ranges(
     )  # fmt: skip
     found = []
     for thread, start, stop, text, text_id, kind in connection.execute(query):
-        words = text if isinstance(text, str) else strings.get(text_id, "")
+        words = keep(text) if isinstance(text, str) else strings.get(text_id, "")
         times = all(isinstance(value, int) for value in (thread, start, stop))
         if times and words and kind in (PUSH_POP, None) and 0 <= stop - start < LONGEST_NS:
             found.append((thread, start, stop, words))

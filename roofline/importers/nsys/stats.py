@@ -3,7 +3,7 @@
 Reads    ``cuda_gpu_trace`` (one row an activity) and ``cuda_gpu_kern_sum`` (one row a kernel:
          as many launches of its average duration), of any version and ``--timeunit``.
 Skips    every other report, and says so.
-Units    in the column names: ns, us, ms, s; B, KB, MB as powers of 1000.
+Units    in the column names: ns, us, ms, s; B, KB, MB as powers of 1000; without one ns and B.
 Spec     Nsight Systems User Guide, "Report scripts".
 """
 
@@ -14,19 +14,22 @@ from dataclasses import dataclass, field, replace
 from roofline.called import readable
 from roofline.devices import resolve
 from roofline.errors import BadInput
-from roofline.importers import copies
-from roofline.importers.cells import number
+from roofline.importers import believed, copies
+from roofline.importers.cells import Mark, number
 from roofline.importers.format import Options, Source
-from roofline.importers.limits import duration_ns, identifier, moment_ns
-from roofline.importers.lines import decoded, rows
+from roofline.importers.limits import MOST_BYTES, duration_ns, identifier, moment_ns
+from roofline.importers.lines import Lines, rows
+from roofline.importers.marks import mark_of
+from roofline.importers.private import pathless
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
 from roofline.work import unknown
 
+_TOTAL = re.compile(rb'Total Time ?[(,"]')
+_BEGINS = re.compile(rb'Start ?\([a-z]+\)"?,"?Duration ?\(')
 _HEAD = re.compile(r"\s*(?P<name>[^()]*?)\s*(?:\((?P<unit>[^()]*)\))?\s*")
 _NS = {"ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9}
 _BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2}
-_MOST_BYTES = 1e18  # of one copy; above this a number is damage
 _COPY = re.compile(r"\[CUDA (?P<what>memcpy|memset)(?: (?P<way>[\w-]+))?\]", re.IGNORECASE)
 _WAYS = {"host-to-device": "HtoD", "device-to-host": "DtoH", "device-to-device": "DtoD"}
 REPEATED_AT_MOST = 100_000  # launches that one row of a summary is written out as
@@ -41,6 +44,7 @@ class _Columns:
     at: dict[str, int]
     unit: dict[str, str]
     width: int
+    mark: Mark  # of decimals
 
     def has(self, names: Sequence[str]) -> bool:
         return all(name in self.at for name in names)
@@ -49,7 +53,7 @@ class _Columns:
         """A number in base units; None where the column or the number is absent."""
         if name not in self.at:
             return None
-        found = number(row[self.at[name]], ".")
+        found = number(row[self.at[name]], self.mark)
         return None if found is None else found * units.get(self.unit[name], 1.0)
 
 
@@ -62,6 +66,8 @@ class _Found:
     numbers: dict[tuple[str, int | None], int] = field(default_factory=dict)
     devices: set[str] = field(default_factory=set)
     averaged: int = 0
+    short: int = 0  # rows that are not as long as their table is wide
+    oversized: int = 0  # copies of more bytes than any memory
     skipped: list[str] = field(default_factory=list)
 
     def number(self, name: str, nbytes: int | None, make: Callable[[], Signature]) -> int:
@@ -73,26 +79,31 @@ class _Found:
 
 
 def recognises(head: bytes) -> bool:
-    """By the column names of either report."""
+    """By the column names of either report, with their units as of any year."""
     if b"Name" not in head:
         return False
-    summary = b"Total Time (" in head and b"Instances" in head
-    return summary or (b"Start (" in head and b"Duration (" in head and b"Strm" in head)
+    summary = _TOTAL.search(head) is not None and b"Instances" in head
+    return summary or (_BEGINS.search(head) is not None and b"Strm" in head)
 
 
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One run of the reports of one recording."""
     found = _Found()
+    warnings: list[str] = []
     for source in sources:
-        with source.open() as stream:
-            _read(rows(decoded(stream, source.head)), found)
-    if not found.events:
+        lines = Lines(source)
+        mark, table_rows = mark_of(rows(lines), options, source.name)
+        _read(table_rows, mark, found, str if options.keep_private else pathless)
+        warnings += [lines.early] * bool(lines.early)
+    events, doubts = (found.events, []) if found.averaged else _believed(found.events)
+    if not events:
         raise BadInput(
             f"{sources[0].name} holds no report of kernels: "
             "`nsys stats --report cuda_gpu_trace --format csv` prints one"
         )
-    origin = min(event.start_ns for event in found.events)
-    end = max(e.start_ns + (e.duration_ns or 0) for e in found.events)
+    warnings += [*doubts, *_warnings(found)]
+    origin = min(event.start_ns for event in events)
+    end = max(e.start_ns + (e.duration_ns or 0) for e in events)
     wall = 0 if found.averaged else end - origin  # a summary knows nothing of the time between
     return Run(
         recorder=Recorder(
@@ -100,34 +111,53 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             program=sources[0].name,
             recorded_at="",
             timer="device activities as the profiler timed them; one step",
-            warnings=tuple(_warnings(found)),
+            warnings=tuple(warnings),
         ),
         device=None if options.device is None else resolve(options.device),
         signatures=tuple(found.signatures),
         steps=(Step(start_ns=0, duration_ns=wall),),
         gaps=tuple(_unread(found)),
-        events=table(replace(e, start_ns=e.start_ns - origin) for e in found.events),
+        events=table(replace(e, start_ns=e.start_ns - origin) for e in events),
     )
 
 
-def _read(table_rows: Iterable[Sequence[str]], found: _Found) -> None:
+def _believed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
+    """Those with a start that can be; durations that later ones contradict are unknown."""
+    apart, long = believed.doubtful(
+        [e.start_ns for e in events], [e.duration_ns for e in events], [e.stream for e in events]
+    )
+    kept = [
+        replace(e, duration_ns=None) if at in long else e
+        for at, e in enumerate(events)
+        if at not in apart
+    ]
+    return kept, believed.said(len(apart), len(long))
+
+
+def _read(
+    table_rows: Iterable[list[str]], mark: Mark, found: _Found, keep: Callable[[str], str]
+) -> None:
     columns: _Columns | None = None
     for row in table_rows:
-        header = _header(row)
+        header = _header(row, mark)
         if header is not None:
             columns = header
             if not (columns.has(_TRACE) or columns.has(_SUMMARY)):
                 found.skipped.append(", ".join(row[:4]))
             continue
-        if columns is None or len(row) != columns.width:
+        if columns is None or not (columns.has(_TRACE) or columns.has(_SUMMARY)):
             continue
+        if len(row) != columns.width:
+            found.short += len(row) > 1  # others are the tool's own words
+            continue
+        row[columns.at["Name"]] = keep(row[columns.at["Name"]])
         if columns.has(_TRACE):
             _trace(row, columns, found)
-        elif columns.has(_SUMMARY):
+        else:
             _summary(row, columns, found)
 
 
-def _header(row: Sequence[str]) -> _Columns | None:
+def _header(row: Sequence[str], mark: Mark) -> _Columns | None:
     if not any(cell.strip() in ("Name", "Operation") for cell in row):
         return None
     cells = [match for cell in row if (match := _HEAD.fullmatch(cell))]
@@ -135,7 +165,7 @@ def _header(row: Sequence[str]) -> _Columns | None:
         return None
     names = [match["name"] for match in cells]
     units = {match["name"]: match["unit"] or "" for match in cells}
-    return _Columns({name: at for at, name in enumerate(names)}, units, len(row))
+    return _Columns({name: at for at, name in enumerate(names)}, units, len(row), mark)
 
 
 def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
@@ -191,7 +221,9 @@ def _signature(name: str, nbytes: float | None, found: _Found) -> int:
     named = (
         "Memset" if copy["what"].lower() == "memset" else f"Memcpy {_WAYS.get(way.lower(), way)}"
     )
-    size = None if nbytes is None or not 0 <= nbytes < _MOST_BYTES else round(nbytes)
+    beyond = nbytes is not None and not 0 <= nbytes < MOST_BYTES
+    found.oversized += beyond
+    size = None if nbytes is None or beyond else round(nbytes)
     return found.number(
         named, size, lambda: Signature(name=named, ledger=copies.ledger(named, size))
     )
@@ -219,6 +251,10 @@ def _unread(found: _Found) -> Iterator[Gap]:
 
 def _warnings(found: _Found) -> list[str]:
     said = []
+    if found.short:
+        said.append(f"{number_of(found.short, 'row')} cut short and left out")
+    if found.oversized:
+        said.append(f"unknown, since beyond any memory: bytes of {found.oversized} copies")
     if found.averaged:
         said.append(
             f"launches of {number_of(found.averaged, 'kernel')} stand with their average duration"

@@ -18,13 +18,16 @@ from collections.abc import Sequence
 from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
-from roofline.importers.format import DAMAGE, Format, Options, Source
-from roofline.importers.lines import decoded
+from roofline.importers import torn
+from roofline.importers.format import Format, Options, Source
+from roofline.importers.lines import Lines, rows
+from roofline.importers.marks import mark_of
 from roofline.importers.rocprof.dispatch import Dispatch, convert
-from roofline.importers.rocprof.document import ROOT, Document
+from roofline.importers.rocprof.document import RECORDS, ROOT, Document
 from roofline.importers.rocprof.tables import Tables
 from roofline.measurement import CacheState
 from roofline.runfile import Recorder, Run
+from roofline.units import number_of
 
 _COUNTED = ("SQ_", "TCC_", "TCP_", "GRBM_", "FETCH", "WRITE", "Fetch", "Write")
 # Every table has one of these; agents alone are no recording but may stand beside one.
@@ -49,24 +52,28 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     tables = Tables()
     products: dict[str, str] = {}
     dispatches: list[Dispatch] = []
+    warnings: list[str] = []
     for source in sources:
-        try:
-            with source.open() as stream:
-                if source.head.lstrip()[:1] == b"{":
-                    document = Document(stream.read(), source.name)
-                    dispatches += document.dispatches
-                    products |= document.products
-                else:
-                    tables.add(decoded(stream, source.head))
-        except DAMAGE as error:
-            raise BadInput(f"{source.name} is damaged: {error}") from None
+        if source.head.lstrip()[:1] == b"{":
+            whole, said = torn.document(source, RECORDS)
+            document = Document(whole)
+            dispatches += document.dispatches
+            products |= document.products
+            warnings += said
+        else:
+            lines = Lines(source)
+            mark, table = mark_of(rows(lines), options, source.name)
+            tables.add(table, mark)
+            warnings += [lines.early] * bool(lines.early)
     dispatches += tables.dispatches
     products |= tables.products
     if not dispatches:
         raise BadInput(f"{sources[0].name} holds no kernel dispatch")
     counted = any(name.startswith(_COUNTED) for d in dispatches for name in d.counters)
-    made = convert(dispatches, counted=counted)
-    warnings = list(made.warnings)
+    made = convert(dispatches, counted=counted, keep_private=options.keep_private)
+    warnings += made.warnings
+    if tables.short:
+        warnings.append(f"{number_of(tables.short, 'row')} cut short and left out")
     if tables.skipped:
         warnings.append(f"{tables.skipped} tables were not read: nothing in them is of kernels")
     device = _device(products, made.agent, options, warnings)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roofline.called import readable
-from roofline.importers import copies
+from roofline.importers import believed, copies
 from roofline.importers.limits import duration_ns
+from roofline.importers.private import pathless
 from roofline.runfile import Event, Gap, Signature, Step, table
 from roofline.units import number_of
 from roofline.work import unknown
@@ -51,22 +52,27 @@ class Converted:
     agent: str
 
 
-def convert(dispatches: Sequence[Dispatch], *, counted: bool = False) -> Converted:
+def convert(
+    dispatches: Sequence[Dispatch], *, counted: bool = False, keep_private: bool = False
+) -> Converted:
     """The run of the agent that worked longest; times count from the first dispatch.
 
     Where the times between dispatches are not known (averages) or are the profiler's own, because
     it `counted`, they stand one after the other and the step has no length.
     """
+    dispatches, doubts = _believed(dispatches)
     agent, gaps = _busiest(dispatches)
     # Tables of copies do not always say between which agents: those are the one agent's.
     mine = [d for d in dispatches if d.agent == agent or (d.is_copy and not d.agent)]
     dated = not counted and all(d.start_ns is not None and d.times == 1 for d in mine)
     mine.sort(key=lambda d: d.start_ns or 0)
     signatures: dict[tuple[str, int | None], int] = {}
-    events = list(_events(mine, signatures, dated))
+    events = list(_events(mine, signatures, dated, keep_private))
     end = max((e.start_ns + (e.duration_ns or 0) for e in events), default=0)
     undated = sum(d.duration_ns is None for d in mine)
-    warnings = [f"{number_of(undated, 'dispatch')} without a duration: unknown"] if undated else []
+    warnings = doubts
+    if undated:
+        warnings.append(f"{number_of(undated, 'dispatch')} without a duration: unknown")
     averaged = sum(d.times > 1 for d in mine)
     if averaged:
         warnings.append(
@@ -80,6 +86,21 @@ def convert(dispatches: Sequence[Dispatch], *, counted: bool = False) -> Convert
         warnings=tuple(warnings),
         agent=agent,
     )
+
+
+def _believed(dispatches: Sequence[Dispatch]) -> tuple[Sequence[Dispatch], list[str]]:
+    """Those with a start that can be; durations that later ones contradict are unknown."""
+    dated = [d for d in dispatches if d.start_ns is not None and d.times == 1]
+    apart, long = believed.doubtful(
+        [d.start_ns or 0 for d in dated],
+        [d.duration_ns for d in dated],
+        [(d.agent, d.stream) for d in dated],
+    )
+    for at in long:
+        dated[at].end_ns = None
+    out = {id(dated[at]) for at in apart}
+    kept = [d for d in dispatches if id(d) not in out]
+    return kept, believed.said(len(apart), len(long), "dispatch")
 
 
 def _busiest(dispatches: Sequence[Dispatch]) -> tuple[str, tuple[Gap, ...]]:
@@ -98,12 +119,16 @@ def _busiest(dispatches: Sequence[Dispatch]) -> tuple[str, tuple[Gap, ...]]:
 
 
 def _events(
-    dispatches: Iterable[Dispatch], signatures: dict[tuple[str, int | None], int], dated: bool
+    dispatches: Iterable[Dispatch],
+    signatures: dict[tuple[str, int | None], int],
+    dated: bool,
+    keep_private: bool,
 ) -> Iterable[Event]:
     now, origin = 0, None
     for dispatch in dispatches:
         origin = (dispatch.start_ns or 0) if origin is None else origin
-        name = dispatch.name if dispatch.is_copy else readable(dispatch.name)
+        name = dispatch.name if keep_private else pathless(dispatch.name)
+        name = name if dispatch.is_copy else readable(name)
         size = dispatch.copied if dispatch.is_copy else None
         signature = signatures.setdefault((name, size), len(signatures))
         for _ in range(dispatch.times if dispatch.times <= REPEATED_AT_MOST else 1):

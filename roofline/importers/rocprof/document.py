@@ -6,23 +6,17 @@ Specification: ROCprofiler-SDK, "rocprofv3 output formats".
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
-from roofline.errors import BadInput
 from roofline.importers.rocprof.dispatch import Dispatch
 
 ROOT = "rocprofiler-sdk-tool"
+RECORDS = ("kernel_dispatch", "memory_copy", "counter_collection")  # lists of them, each whole
 _GPU = 2
 
 
 class Document:
     """The dispatches of a document, and what its agents are sold as."""
 
-    def __init__(self, raw: bytes, file: str) -> None:
-        try:
-            whole = msgspec.json.decode(raw)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise BadInput(f"{file} is damaged: {error}") from None
+    def __init__(self, whole: Any) -> None:
         self.products: dict[str, str] = {}
         self.dispatches: list[Dispatch] = []
         for tool in _listed(whole, ROOT):

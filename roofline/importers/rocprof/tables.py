@@ -5,13 +5,12 @@ without counters, or one row a kernel with its calls: told apart by which column
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from roofline.importers.cells import number
+from roofline.importers.cells import Mark, number
 from roofline.importers.limits import identifier
-from roofline.importers.lines import rows
 from roofline.importers.rocprof.dispatch import Dispatch
 
 # fact -> spellings of its column, lower case without punctuation
@@ -59,13 +58,13 @@ class Tables:
     dispatches: list[Dispatch] = field(default_factory=list)
     products: dict[str, str] = field(default_factory=dict)  # agent -> what it is sold as
     skipped: int = 0  # tables without kernels
+    short: int = 0  # rows that are not as long as their table is wide
     _by_key: dict[tuple[str, str, str], Dispatch] = field(default_factory=dict)
 
-    def add(self, lines: Iterable[str]) -> None:
-        """Take in one table; lines before its header are passed over."""
-        table = rows(lines)
+    def add(self, table: Iterator[list[str]], mark: Mark) -> None:
+        """Take in the rows of one table; those before its header are passed over."""
         for row in table:
-            head = _Head(row)
+            head = _Head(row, mark)
             if head.is_table:
                 self._read(head, table)
                 return
@@ -78,6 +77,7 @@ class Tables:
         numbers = count()
         for row in table:
             if len(row) != head.width:
+                self.short += bool(row)
                 continue
             if head.has("calls", "total"):
                 self._summary(head, row)
@@ -102,7 +102,7 @@ class Tables:
         known.stream = known.stream if stream is None else stream
         known.counters |= head.launched(row)
         if head.has("counter", "value"):
-            name, value = head.text(row, "counter"), number(head.text(row, "value"), ".")
+            name, value = head.text(row, "counter"), number(head.text(row, "value"), head.mark)
             if value is not None:
                 before = known.counters.get(name, 0.0) if name.startswith(_ADDS) else 0.0
                 known.counters[name] = before + value
@@ -129,15 +129,18 @@ class Tables:
 
     def _agents(self, head: "_Head", table: Iterable[list[str]]) -> None:
         for row in table:
-            if len(row) == head.width and head.text(row, "agent_type").upper() in ("GPU", ""):
+            if len(row) != head.width:
+                self.short += bool(row)
+            elif head.text(row, "agent_type").upper() in ("GPU", ""):
                 self.products[str(len(self.products))] = head.text(row, "product")
 
 
 class _Head:
     """Where the columns of one table are."""
 
-    def __init__(self, row: Sequence[str]) -> None:
+    def __init__(self, row: Sequence[str], mark: Mark) -> None:
         self.width = len(row)
+        self.mark = mark  # of decimals
         plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in row]
         self._at = {
             fact: plain.index(found)
@@ -175,7 +178,7 @@ class _Head:
 
     def whole(self, row: Sequence[str], fact: str) -> int | None:
         """A whole number: nanosecond counters do not survive as doubles."""
-        text = self.text(row, fact)
+        text = self.text(row, fact).replace(self.mark, ".")
         digits = text.partition(".")[0] if re.fullmatch(r"\d+(\.0*)?", text) else ""
         return int(digits) if digits and len(digits) < 19 else None
 
@@ -191,15 +194,15 @@ class _Head:
             if items is not None:
                 found["grid"] = float(-(-items // group))
         for fact, name in (("registers", "registers per thread"), ("shared", "shared memory")):
-            value = number(self.text(row, fact), ".")
+            value = number(self.text(row, fact), self.mark)
             if value is not None:
                 found[name] = value
         return found
 
     def _size(self, row: Sequence[str], fact: str) -> float | None:
         if fact not in self._axes:
-            return number(self.text(row, fact), ".")
-        sizes = [number(row[at], ".") for at in self._axes[fact]]
+            return number(self.text(row, fact), self.mark)
+        sizes = [number(row[at], self.mark) for at in self._axes[fact]]
         known = [size for size in sizes if size is not None]
         return known[0] * known[1] * known[2] if len(known) == len(_AXES) else None
 
@@ -207,5 +210,5 @@ class _Head:
         """The counters of a table with a column each."""
         if self.has("counter"):
             return {}
-        pairs = ((name, number(row[at], ".")) for at, name in self._counters)
+        pairs = ((name, number(row[at], self.mark)) for at, name in self._counters)
         return {name: value for name, value in pairs if value is not None}

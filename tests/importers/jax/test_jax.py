@@ -137,3 +137,76 @@ def test_nothing_that_ran(events, tmp_path):
     """One sentence."""
     with pytest.raises(BadInput):
         imported(tmp_path, *events)
+
+
+def said(run) -> str:
+    return "\n".join(run.recorder.warnings)
+
+
+def test_times_since_1970(tmp_path):
+    """Microseconds of the year 2023: two operations, 10 us apart."""
+    epoch = 1.7e15
+    run = imported(tmp_path, ran("a", epoch, 1.5), ran("b", epoch + 10, 1.5))
+
+    assert [row["start_ns"] for row in run.rows()] == [0, 10_000]
+
+
+def test_times_that_cannot_be(tmp_path):
+    """One of another epoch, one beyond any clock, one that later ones contradict: counted."""
+    late, early = ran("k", 1.7e15, 5.0), ran("k", 5e17, 5.0)
+    run = imported(
+        tmp_path, ran("k", 1.0, 1.0), ran("k", 3.0, 2e8), ran("k", 5.0, 1.0), ran("k", 7.0, 1.0),
+        late, early,
+    )  # fmt: skip
+
+    assert [row["duration_ns"] for row in run.rows()] == [1000, None, 1000, 1000]
+    assert run.steps[0].duration_ns == 7000
+    assert said(run).count("left out, without a usable start: 1 device activity") == 2
+    assert "1 device activity would still run after later ones" in said(run)
+
+
+def test_one_event_that_cannot_be_read(tmp_path):
+    """It is left out and counted."""
+    run = imported(tmp_path, ran("a", "x", 1.0), ran("b", 5.0, 1.0))
+
+    assert [s.name for s in run.signatures] == ["b"]
+    assert "left out, since not to be read: 1 event" in said(run)
+
+
+def test_a_number_that_is_none(tmp_path):
+    """NaN for a duration: unknown; in a text it is a text."""
+    run = imported(tmp_path, ran("NaN, inf", 1.0, float("nan")), ran("b", 5.0, 1.0))
+
+    assert [row["duration_ns"] for row in run.rows()] == [None, 1000]
+    assert run.signatures[0].name == "NaN, inf"
+    assert "unknown, since no number (NaN or infinite): 1 value" in said(run)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_cut_off(packed, tmp_path):
+    """What stands whole before that is read."""
+    text = json.dumps({"traceEvents": [*HEAD, *(ran(f"k{n}", 10.0 * n, 1.0) for n in range(2000))]})
+    data = gzip.compress(text.encode()) if packed else text.encode()
+    (tmp_path / "trace").write_bytes(data[: len(data) // 2])
+    run = load([tmp_path / "trace"])
+    names = [run.signatures[row["signature"]].name for row in run.rows()]
+
+    assert names == [f"k{n}" for n in range(len(names))]
+    assert 500 < len(names) < 2000
+    assert "cut off" in said(run)
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("jit(train)/home/ann/dot", ""),
+        ("jit(train)/layer1/home/ann/model.py/attn/dot", "layer1.model.py.attn"),
+        ("/home/ann/model.py:12/dot", "model.py:12"),
+    ],
+)
+def test_scopes_without_paths(path, module, tmp_path):
+    """The file's name stays, where one is named."""
+    run = imported(tmp_path, ran("a", 1.0, 1.0, tf_op=path))
+
+    assert run.rows()[0]["module"] == module
+    assert "ann" in imported(tmp_path, ran("a", 1.0, 1.0, tf_op=path), keep_private=True).rows()[0]["module"]  # fmt: skip

@@ -111,3 +111,56 @@ def test_no_metrics(tmp_path):
     """Raw events alone say nothing here."""
     with pytest.raises(BadInput, match="no table of metrics"):
         imported(tmp_path, REGION[: REGION.index("TABLE,Region triad,Group 1 Metric")])
+
+
+@pytest.mark.parametrize("cells", ["nan,0,3.0,1.5", "-,-,-,-", ",,,"])
+def test_a_sum_that_is_no_number(cells, tmp_path):
+    """The next column is another statistic: the bytes read are unknown, and that is said."""
+    text = REGION.replace(
+        "Memory read data volume [GBytes] STAT,3.0,0,3.0,1.5",
+        f"Memory read data volume [GBytes] STAT,{cells}",
+    )
+    run = imported(tmp_path, text)
+    (row,) = run.rows()
+
+    assert "Memory read data volume [GBytes]" not in row["counters"]
+    assert counters.achieved(row["counters"]) is None
+    assert any("Memory read data volume [GBytes]" in text for text in run.recorder.warnings)
+
+
+def test_flop_of_which_only_the_mean_is_known(tmp_path):
+    """1,100 is no sum."""
+    text = REGION.replace("DP [MFLOP/s] STAT,2200,1000,1200,1100", "DP [MFLOP/s] STAT,nan,-,-,1100")
+    (row,) = imported(tmp_path, text).rows()
+
+    assert "DP [MFLOP/s]" not in row["counters"]
+
+
+def test_statistics_in_another_order(tmp_path):
+    """By the names of the columns."""
+    text = REGION.replace("Metric,Sum,Min,Max,Avg,", "Metric,Avg,Max,Sum,Min,")
+    (row,) = imported(tmp_path, text).rows()
+
+    assert row["counters"]["DP [MFLOP/s]"] == 1200
+    assert row["counters"]["Runtime (RDTSC) [s]"] == 0.4
+
+
+def test_a_thread_that_is_not_known(tmp_path):
+    """The others are no sum of all."""
+    text = REGION[: REGION.index("TABLE,Region triad,Group 1 Metric STAT")]
+    (row,) = imported(tmp_path, text.replace("MFLOP/s],1000,1200", "MFLOP/s],1000,nan")).rows()
+
+    assert "DP [MFLOP/s]" not in row["counters"]
+
+
+@pytest.mark.parametrize("options", [{}, {"decimal": ","}])
+def test_decimal_commas(options, tmp_path):
+    """0,5 s and 3,25 GB, as the cells give it away or as stated."""
+    text = REGION.replace("0.9,0.4,0.5,0.45", '"0,9","0,4","0,5","0,45"')
+    text = text.replace("STAT,3.0,0,3.0,1.5", 'STAT,"3,25",0,"3,25","1,6"')
+    text = text[: text.index("TABLE,Region triad,Group 1 Metric,")] + text[text.index("TABLE,Region triad,Group 1 Metric STAT") :]  # fmt: skip
+    text = text.replace("0.5,0.4,", "1,1,").replace("1.0,0,1.0,0.5", "1,0,1,1").replace("0.2,0.1,0.1,0.1", "1,1,1,1").replace("2.0 GHz", "2 GHz")  # fmt: skip
+    (row,) = imported(tmp_path, text, **options).rows()
+
+    assert row["duration_ns"] == 500_000_000
+    assert row["counters"]["Memory read data volume [GBytes]"] == 3.25

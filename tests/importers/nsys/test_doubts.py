@@ -2,7 +2,7 @@
 
 import pytest
 
-from roofline.importers import load
+from roofline.importers import Options, load
 from roofline.importers.believed import overlong, unusable
 from roofline.program import read
 from roofline.report.document import of_run
@@ -251,3 +251,19 @@ def test_calls_without_threads_are_joined_by_id_alone(tmp_path):
     )
 
     assert kernels(imported)[0]["parent"] == 1
+
+
+# Private things
+
+
+def test_ranges_without_paths(tmp_path):
+    """Of a path in a range its last part stays; all of it where it is asked for."""
+    path = write(
+        tmp_path / "x", kernels=[kernel(1000, 2000, 1)], runtime=[launch(500, 600, 1)],
+        nvtx=[pushed(0, 900, "load /home/ann/data/file.bin")],
+    )  # fmt: skip
+
+    assert [row["module"] for row in kernels(load([path]))] == ["load file.bin"]
+    assert [row["module"] for row in kernels(load([path], Options(keep_private=True)))] == [
+        "load /home/ann/data/file.bin"
+    ]

@@ -3,7 +3,7 @@
 import pytest
 
 from roofline.errors import BadInput
-from roofline.importers import load
+from roofline.importers import Options, load
 
 TRACE = """Processing [report.sqlite] with [cuda_gpu_trace.py]...
 Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name
@@ -17,10 +17,10 @@ SUMMARY = """Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (
 """
 
 
-def imported(folder, text):
+def imported(folder, text, **options):
     """Import one table."""
     (folder / "table").write_text(text)
-    return load([folder / "table"])
+    return load([folder / "table"], Options(**options))
 
 
 def test_the_gpu_trace(tmp_path):
@@ -78,3 +78,94 @@ def test_no_report_of_kernels(tmp_path):
     """Which report has them."""
     with pytest.raises(BadInput, match="cuda_gpu_trace"):
         imported(tmp_path, SUMMARY.splitlines()[0] + "\n")
+
+
+COMMAS = """Start (ns),Duration (ns),Strm,Name
+"1000,5",500,7,a
+"2000,5",500,7,a
+"2300,5",250,7,b
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"decimal": ","}])
+def test_decimal_commas(options, tmp_path):
+    """From 1000.5 to 2550.5 ns, as the cells give it away or as stated."""
+    assert imported(tmp_path, COMMAS, **options).steps[0].duration_ns == 1550
+
+
+def test_groups_and_decimal_commas(tmp_path):
+    """1.000,5 is a thousand and a half; stated otherwise it is what it says then."""
+    text = COMMAS.replace('"1000,5"', '"1.000,5"')
+
+    assert imported(tmp_path, text).steps[0].duration_ns == 1550
+    assert imported(tmp_path, COMMAS, decimal=".").steps[0].duration_ns == 13_250
+
+
+def test_commas_that_can_be_either(tmp_path):
+    """1,500 with nothing beside it: asked, not guessed.  A point is what the tool prints."""
+    text = 'Start (ns),Duration (ns),Strm,Name\n"1,500",500,7,a\n'
+    with pytest.raises(BadInput, match="--decimal"):
+        imported(tmp_path, text)
+
+    assert len(imported(tmp_path, text, decimal=".").rows()) == 1
+    assert len(imported(tmp_path, text.replace("1,500", "1.500")).rows()) == 1
+
+
+OLD = """Start(sec),Duration(nsec),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem,DymSMem,Bytes,Thru(MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name
+0.001000,500,1,,,,,,,,,,4194000,8388.000,Pageable,Device,A100 (0),1,7,[CUDA memcpy Host-to-Device]
+0.001002,250,2,64,1,1,256,1,1,32,0,16,,,,,A100 (0),1,7,add
+"""
+OLD_SUMMARY = """Time(%),Total Time,Instances,Average,Minimum,Maximum,Name
+75.0,3000,3,1000.0,900,1100,add
+"""
+
+
+def test_the_trace_of_2021(tmp_path):
+    """Seconds since the start, durations in ns, bytes as they are."""
+    run = imported(tmp_path, OLD)
+
+    assert [(r["start_ns"], r["duration_ns"]) for r in run.rows()] == [(0, 500), (2000, 250)]
+    assert {r.name: n for r, n in run.signatures[0].ledger.demand().items()} == {
+        "pcie": 4_194_000, "dram": 4_194_000,
+    }  # fmt: skip
+
+
+def test_the_summary_of_2020(tmp_path):
+    """Nanoseconds, without a unit in the column's name."""
+    assert [r["duration_ns"] for r in imported(tmp_path, OLD_SUMMARY).rows()] == [1000] * 3
+
+
+def test_cut_inside_the_last_name(tmp_path):
+    """The row is left out and said; no kernel is called "vo"."""
+    cut = TRACE[: TRACE.rindex('"void gemm') + 3]
+    run = imported(tmp_path, cut)
+
+    assert [run.signatures[r["signature"]].name for r in run.rows()] == ["Memcpy HtoD", "gemm<float, 4>"]  # fmt: skip
+    assert "the last line of table has no end, so it may be cut: left out" in run.recorder.warnings
+
+
+def test_a_quote_that_closes_ends_the_last_row(tmp_path):
+    """Without a line end it is whole all the same."""
+    run = imported(tmp_path, TRACE.rstrip("\n"))
+
+    assert len(run.rows()) == 3
+    assert run.recorder.warnings == ()
+
+
+def test_times_of_a_trace_that_cannot_be(tmp_path):
+    """A duration that later kernels of the stream contradict; a start far from all others."""
+    rows = ["200000,500,7,a", "201000,203400000000,7,a", "202000,500,7,a", f"{17 * 10**17},500,7,a"]
+    run = imported(tmp_path, "Start (ns),Duration (ns),Strm,Name\n" + "\n".join(rows) + "\n")
+
+    assert [r["duration_ns"] for r in run.rows()] == [500, None, 500]
+    assert run.steps[0].duration_ns == 2500
+    assert "left out, without a usable start: 1 device activity" in run.recorder.warnings
+
+
+def test_names_without_paths(tmp_path):
+    """Unless they are asked for."""
+    text = TRACE.replace("gemm<float, 4>", "[lambda at /home/ann/x.cu:3]")
+
+    assert "x.cu:3" in imported(tmp_path, text).signatures[1].name
+    assert "ann" not in imported(tmp_path, text).signatures[1].name
+    assert "/home/ann" in imported(tmp_path, text, keep_private=True).signatures[1].name

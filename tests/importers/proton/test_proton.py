@@ -101,3 +101,41 @@ def test_a_gpu_without_a_name_is_told_by_its_size(tmp_path):
         "the profile does not name the GPU; --device NAME does; it has 304 multiprocessors, as has "
         "amd-mi300x or amd-mi325x"
     )
+
+
+def test_two_devices(tmp_path):
+    """The busier is the run, the other a gap with its time and launches."""
+    run = imported(
+        tmp_path,
+        node("a", time=1000.0, count=2, device_id="0", device_type="CUDA"),
+        node("b", time=3000.0, count=1, device_id="1", device_type="CUDA"),
+    )
+    (gap,) = run.gaps
+
+    assert [s.name for s in run.signatures] == ["b"]
+    assert (gap.name, gap.count, gap.seconds) == ("device CUDA 0", 2, 1e-6)
+
+
+def test_one_device_that_not_every_node_names(tmp_path):
+    """Nothing says of another: one run."""
+    run = imported(tmp_path, node("a", time=1000.0, device_id="0"), node("b", time=3000.0))
+
+    assert len(run.rows()) == 2
+    assert run.gaps == ()
+
+
+def test_a_number_that_is_none(tmp_path):
+    """NaN flop: unknown, and said; the kernel's time stays."""
+    run = imported(tmp_path, node("gemm", time=1000.0, count=1, flops16=float("nan")))
+
+    assert [r["duration_ns"] for r in run.rows()] == [1000]
+    assert run.signatures[0].ledger.unaccounted
+    assert "unknown, since no number (NaN or infinite): 1 value" in run.recorder.warnings
+
+
+def test_frames_without_paths(tmp_path):
+    """The file's name stays; all of it where it is asked for."""
+    scope = node("/home/ann/my runs/train.py:foo@12", [node("k", time=1000.0, count=1)])
+
+    assert imported(tmp_path, scope).rows()[0]["module"] == "train.py:foo@12"
+    assert imported(tmp_path, scope, keep_private=True).rows()[0]["module"].startswith("/home/ann")

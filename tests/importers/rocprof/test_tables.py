@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import gzip
 import io
 import json
 
@@ -267,3 +268,98 @@ def test_dispatches_in_json_without_a_number(tmp_path):
     run = imported(tmp_path, json.dumps(document))
 
     assert [row["duration_ns"] for row in run.rows() if row["kind"] == "kernel"] == [2000, 2000]
+
+
+def said(run) -> str:
+    return "\n".join(run.recorder.warnings)
+
+
+def test_a_trace_that_is_cut(tmp_path):
+    """Within its second row: one dispatch, and it is said."""
+    run = imported(tmp_path, TRACE[: TRACE.rindex("1551401624468706")])
+
+    assert [row["duration_ns"] for row in run.rows()] == [10_520]
+    assert "the last line of file0 has no end, so it may be cut: left out" in said(run)
+
+
+def test_a_row_that_is_short(tmp_path):
+    """Left out and counted."""
+    run = imported(tmp_path, TRACE + '"KERNEL_DISPATCH","Agent 7",17\n')
+
+    assert len(run.rows()) == 2
+    assert "1 row cut short and left out" in said(run)
+
+
+def test_a_packed_trace_that_is_cut(tmp_path):
+    """What stands before the cut is read, and it is said."""
+    line = TRACE.splitlines(keepends=True)[1]
+    rows = "".join(
+        line.replace("101,1551401624448706,1551401624459226",
+                     f"{n},{1551401624448706 + n * n % 977 + 9000 * n},{1551401624449706 + 9000 * n}")
+        .replace("847809,1,", f"847809,{n},")
+        for n in range(5000)
+    )  # fmt: skip
+    data = gzip.compress((TRACE.splitlines(keepends=True)[0] + rows).encode())
+    (tmp_path / "trace").write_bytes(data[: len(data) // 2])
+    run = load([tmp_path / "trace"])
+
+    assert 500 < len(run.rows()) < 5000
+    assert "cut off" in said(run)
+
+
+def test_json_that_is_cut(tmp_path):
+    """Whole dispatches before the cut, with their names and agents; none in part."""
+    record = {"start_timestamp": 1000, "end_timestamp": 3000, "dispatch_info": {
+        "kernel_id": 4, "agent_id": {"handle": 7}, "dispatch_id": 0, "grid_size": {"x": 64, "y": 1, "z": 1},
+        "workgroup_size": {"x": 64, "y": 1, "z": 1}}}  # fmt: skip
+    dispatches = [
+        record | {"dispatch_info": record["dispatch_info"] | {"dispatch_id": n}} for n in range(3)
+    ]
+    whole = {"rocprofiler-sdk-tool": [{
+        "agents": [{"id": {"handle": 7}, "type": 2, "product_name": "AMD Instinct MI300X"}],
+        "kernel_symbols": [{"kernel_id": 4, "formatted_kernel_name": "add"}],
+        "buffer_records": {"kernel_dispatch": dispatches},
+    }]}  # fmt: skip
+    text = json.dumps(whole)
+    run = imported(tmp_path, text[: text.rindex("workgroup_size") + 20])
+
+    assert [s.name for s in run.signatures] == ["add"]
+    assert [row["duration_ns"] for row in run.rows()] == [2000, 2000]
+    assert run.device is not None
+    assert "cut off" in said(run)
+
+
+def test_times_that_cannot_be(tmp_path):
+    """A start of 0, and an end that later dispatches contradict."""
+    line = TRACE.splitlines(keepends=True)[1]
+    more = [
+        line.replace("1551401624448706,1551401624459226", times).replace(
+            "847809,1,", f"847809,{n},"
+        )
+        for n, times in [
+            (3, "0,5000"),
+            (4, "1551401624488706,1561401624488706"),
+            (5, "1551401624498706,1551401624499706"),
+        ]
+    ]
+    run = imported(tmp_path, TRACE + "".join(more))
+
+    assert [row["duration_ns"] for row in run.rows()] == [10_520, 10_000, None, 1000]
+    assert run.steps[0].duration_ns == 51_000
+    assert "left out, without a usable start: 1 dispatch" in said(run)
+    assert "1 dispatch would still run after later ones" in said(run)
+
+
+def test_decimal_commas(tmp_path):
+    """1024,5 KiB, not 10245."""
+    (row,) = imported(tmp_path, COUNTED.replace("1024.000000", '"1024,5"').replace("512.000000", "512").replace("13.27", "13")).rows()  # fmt: skip
+
+    assert row["counters"]["FETCH_SIZE"] == 1024.5
+
+
+def test_kernels_without_paths(tmp_path):
+    """Unless they are asked for."""
+    text = TRACE.replace("void add<float>(float*, float const*, int)", "/home/ann/k/add<float>")
+
+    assert [s.name for s in imported(tmp_path, text).signatures] == ["add<float>"]
+    assert "ann" in imported(tmp_path, text, keep_private=True).signatures[0].name
