@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from roofline.diagnosis.doubts.waiting import CODE as WAITING
 from roofline.diagnosis.doubts.waiting import waiting
 from roofline.diagnosis.rule import Finding
+from roofline.diagnosis.unexplained import below_the_roof, without_ceilings
 from roofline.program import Program
 from roofline.units import show, show_share
 
 STARTING = "RF308"  # nothing to win, and nothing else can be seen before it is set apart
-FAR = 0.5  # of a step at its roof; below, "nothing to do" would be a strange answer
+FAR = 0.5  # of a step at its roof
+NEAR = 0.8  # the same; below, "nothing to do" is not what is known
 
 
 def answer(program: Program, findings: Sequence[Finding]) -> tuple[str, str]:
@@ -45,11 +47,11 @@ def _where(program: Program, findings: Sequence[Finding]) -> str:
     )
 
 
-def _far(program: Program) -> bool:
-    """Whether most of the time is not what the work needs at its roof."""
+def _share(program: Program) -> float:
+    """Of a step's time what the work needs at its roof; 1 where either is nothing."""
     whole = program.whole
     spent_s = whole.busy_s if whole.step_s is None else whole.step_s
-    return bool(whole.roof_s and spent_s and whole.roof_s < FAR * spent_s)
+    return whole.roof_s / spent_s if whole.roof_s and spent_s else 1.0
 
 
 def _what(program: Program, findings: Sequence[Finding]) -> str:
@@ -65,21 +67,20 @@ def _what(program: Program, findings: Sequence[Finding]) -> str:
         return f"First, {todo} ({most}), because {first.claim}."
     if doubts:
         return f"First settle a doubt about the model: {doubts[0].claim}."
+    return _without_advice(program, findings)
+
+
+def _without_advice(program: Program, findings: Sequence[Finding]) -> str:
+    """What is not known, and how to get to know it."""
     if not program.parts and program.roof.ceilings:
         return "`roofline import --keep` keeps them, so that work can be placed under them."
-    if program.whole.roof_s is None:
-        return "Measure the device (`roofline measure`), then look again."
-    return _longer(program, findings) if _far(program) else "Nothing found here is worth doing."
-
-
-def _longer(program: Program, findings: Sequence[Finding]) -> str:
-    """What to record instead, where nothing that was recorded can be won."""
+    if program.whole.roof_s is None or not program.roof.ceilings:
+        return without_ceilings(program)
+    share = _share(program)
     start = next((f for f in findings if f.code == STARTING), None)
-    if start is not None:
+    if start is not None and share < FAR:
         todo = re.split(r"[:;(]", start.next_step, maxsplit=1)[0].strip()
         return f"First, {todo}, because {start.claim}."
-    counters = "counters of the lines that lose most (`roofline run --deep`), or "
-    return (
-        "Nothing that was recorded explains the rest: collect "
-        f"{counters if program.kernels and not program.replayed else ''}a longer recording."
-    )
+    if share < NEAR:
+        return below_the_roof(program, findings, share)
+    return "Nothing found here is worth doing."

@@ -120,14 +120,17 @@ def test_what_ran_on_a_cpu_has_none():
 
 def test_what_nothing_explains_is_sent_to_the_counters():
     """120 us of work in 1 ms: on a GPU there are counters to take, and none where they were taken."""
-    unexplained = program([(BIG, 1000.0)])
+    theirs = replace(program([(BIG, 1000.0)]), recorder=replace(RECORDER, tool="PyTorch profiler"))
+    ours = replace(theirs, recorder=replace(RECORDER, tool="roofline 0.1"))
+    ways = [answer(each, ())[1] for each in (theirs, ours, replace(ours, replayed=RECORDER))]
 
-    assert (
-        "counters of the lines that lose most (`roofline run --deep`)"
-        in (answer(unexplained, ())[1])
+    assert all(
+        way.startswith("Nothing that was recorded says why it is at 12% of its roof: ")
+        for way in ways
     )
-    looked = replace(unexplained, replayed=RECORDER)
-    assert answer(looked, ())[1].endswith("explains the rest: collect a longer recording.")
+    assert "counters of the lines that lose most (`roofline ncu` on NVIDIA" in ways[0]
+    assert "counters of the lines that lose most (`roofline run --deep`)" in ways[1]
+    assert ways[2].endswith(": take a longer recording.")
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_of_several_reasons_the_one_of_most_time_is_first():
         ("nvidia-h200-sxm-141gb", (), f"({NVIDIA})"),
         (None, ("hipLaunchKernel",), f"({AMD})"),
         (None, ("cudaLaunchKernel",), f"({NVIDIA})"),
-        (None, (), f"({NVIDIA} on NVIDIA, {AMD} on AMD)"),
+        (None, (), f"({NVIDIA} on NVIDIA; on AMD {AMD})"),
     ],
 )
 def test_counters_are_asked_of_the_profiler_that_the_device_has(device, calls, said):

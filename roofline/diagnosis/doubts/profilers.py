@@ -15,4 +15,4 @@ def counters_by(program: Program) -> str:
         return AMD
     if named.startswith("nvidia") or "nsight" in tool or (not named and "cud" in calls):
         return NVIDIA
-    return f"{NVIDIA} on NVIDIA, {AMD} on AMD"
+    return f"{NVIDIA} on NVIDIA; on AMD {AMD}"
