@@ -1,8 +1,8 @@
 """Bytes that crossed each boundary, each with a chain of fallbacks and its source named.
 
-dram    read and write; or op_read and op_write (CC 12.0); or their sectors of 32 B; or
-        ``dram__bytes.sum`` or sectors of both ways; or a throughput times the duration; or one way
-        alone, which is no total.
+dram    read and write; or op_read and op_write (CC 12.0); or their sectors of 32 B; or the same
+        of the memory controllers (fbpa); or ``dram__bytes.sum`` or sectors of both ways; or a
+        throughput times the duration; or one way alone, which is no total.
 l2      requested by the SMs, in sectors at the tags; else all requests, those of the other L2
         partition among them; what was delivered to the SMs is another number.
 l1      ``l1tex__t_bytes.sum``; or the cycles in which loads are written back, 128 B each.  TMA
@@ -30,6 +30,11 @@ DIRECTED: dict[Resource, tuple[tuple[_Chain, _Chain], ...]] = {
         (
             (("dram__sectors_op_read.sum", SECTOR, ""),),
             (("dram__sectors_op_write.sum", SECTOR, ""),),
+        ),
+        ((("fbpa__dram_read_bytes.sum", 1, ""),), (("fbpa__dram_write_bytes.sum", 1, ""),)),
+        (
+            (("fbpa__dram_read_sectors.sum", SECTOR, ""),),
+            (("fbpa__dram_write_sectors.sum", SECTOR, ""),),
         ),
     ),
 }

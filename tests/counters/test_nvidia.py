@@ -214,6 +214,18 @@ BYTES = [
     (DRAM, {"dram__sectors.sum": 20.0}, 640, "dram__sectors.sum x 32"),
     (
         DRAM,
+        {"fbpa__dram_read_bytes.sum": 600.0, "fbpa__dram_write_bytes.sum": 40.0},
+        640,
+        "fbpa__dram_read_bytes",
+    ),
+    (
+        DRAM,
+        {"fbpa__dram_read_sectors.sum": 19.0, "fbpa__dram_write_sectors.sum": 1.0},
+        640,
+        "fbpa__dram_read_sectors.sum x 32",
+    ),
+    (
+        DRAM,
         {"dram__bytes.sum.per_second": 6.4e9, "gpu__time_duration.sum": 1e-7},
         640,
         "x duration",

@@ -83,6 +83,10 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         raise BadInput(_nothing([s.name for s in sources], notes))
     mark = options.decimal or decimal_mark(launches.cells(), sources[0].name)
     notes.unread += _unread(len(skipped), len(launches.unnamed), noise)
+    if launches.twice:
+        some = number_of(len(launches.twice), "metric")
+        example = min(launches.twice)
+        notes.warnings.append(f"two values of {some} for one launch, so unknown: {example}")
     if short:
         notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
     found, elsewhere = of_one(launches.found, options.device, mark)

@@ -14,6 +14,7 @@ from roofline.importers.ncu.pages import Launch, dimensions
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
 
+_BEYOND = "a duration that no launch can have"
 REPEATED_AT_MOST = 100_000  # launches that one row of a summary is written out as
 _QUOTED = re.compile(r"\"(?P<kernel>[^\"]+)\"|kernel '(?P<other>[^']+)'")
 
@@ -53,6 +54,8 @@ def convert(
             doubts[clock.doubt] = doubts.get(clock.doubt, 0) + 1
         above |= {n: v for n, v in counters.items() if v > 100 and _is_percentage(n)}
         lasted = None if clock.value is None else duration_ns(clock.value * 1e9)
+        if clock.value and lasted is None:
+            doubts[_BEYOND] = doubts.get(_BEYOND, 0) + 1
         signature = signatures.setdefault(
             (launch.kernel, launch.grid, launch.block), len(signatures)
         )

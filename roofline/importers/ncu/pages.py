@@ -86,6 +86,7 @@ class Launches:
     def __init__(self) -> None:
         self.found: list[Launch] = []
         self.unnamed: set[str] = set()  # rows of the details page with no meaning here
+        self.twice: set[str] = set()  # metrics with two values for one launch
         self._by_key: dict[tuple[str, str, str], Launch] = {}
 
     def cells(self) -> Iterator[Cell]:
@@ -123,6 +124,7 @@ class Launches:
         page = "details" if VALUE in at else "summary"
         mine: dict[tuple[str, str, str], Launch] = {}
         key = ("", "", "")
+        seen: set[tuple[int, str]] = set()
         for row in table.rows:
             if row[at[KERNEL]] or _cell(row, at, "ID"):
                 key = _key(row, at)
@@ -135,9 +137,20 @@ class Launches:
             again = key in mine and metric in mine[key].cells and not _cell(row, at, "ID")
             launch = self._launch(row, at, key, page, mine, again)
             if "__" in name:
-                launch.cells[metric] = (row[value], unit)
+                self._put(launch, metric, (row[value], unit), seen)
             else:
                 launch.cells.setdefault(metric, (row[value], unit))
+
+    def _put(
+        self, launch: Launch, metric: str, cell: tuple[str, str], seen: set[tuple[int, str]]
+    ) -> None:
+        """A value under the profiler's own name; of two that differ in one table neither is it."""
+        place = (id(launch), metric)
+        if place in seen and launch.cells[metric] != cell:
+            self.twice.add(metric)
+            cell = ("", "")
+        seen.add(place)
+        launch.cells[metric] = cell
 
     def _launch(
         self,

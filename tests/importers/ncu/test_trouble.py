@@ -500,3 +500,33 @@ def test_two_files_both_name_the_run_and_what_both_leave_out_is_counted_once(tmp
     )
     (gap,) = [gap for gap in two.gaps if gap.name == "metrics"]
     assert gap.what == f"{FEW} columns that nothing here uses"
+
+
+def test_two_values_of_a_metric_for_one_launch_are_none(tmp_path):
+    """10.5 us and 99.5 us under one id: nobody knows which; what is printed twice alike is known."""
+    name, other = "gpu__time_duration.sum", "dram__bytes.sum"
+    page = details(
+        *metrics(0, "A", {name: ("10.5", "us"), other: ("3", "Mbyte")}),
+        *metrics(0, "A", {name: ("99.5", "us"), other: ("3", "Mbyte")}),
+    )
+    imported = run(tmp_path, page)
+    (seen,) = of(imported)
+
+    assert name not in seen
+    assert seen[other] == 3e6
+    assert (
+        f"two values of 1 metric for one launch, so unknown: {name}" in imported.recorder.warnings
+    )
+
+
+def test_a_duration_that_no_launch_can_have_is_said(tmp_path):
+    """Thirty years of a kernel."""
+    page = raw(
+        {"gpu__time_duration.sum": "second"},
+        (launch(0, "A"), {"gpu__time_duration.sum": "999999999.5"}),
+        (launch(1, "B"), {"gpu__time_duration.sum": "0.00001"}),
+    )
+    imported = run(tmp_path, page)
+
+    assert [row["duration_ns"] for row in imported.rows()] == [None, 10_000]
+    assert "a duration that no launch can have (1 launch); refused" in imported.recorder.warnings
