@@ -46,6 +46,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     if again := _recomputed(document["program"]):
         yield Text(again, style="dim")
     yield Text("")
+    if document["by"] == "kernel" and not any(i["kind"] in _KERNELS for i in document["items"]):
+        yield Text(_no_kernels(document["device"]))
     if document["items"]:
         yield _table(document["items"], rows, width, document["by"])
     if note := _notes(document, rows):
@@ -59,17 +61,31 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
         yield Text(f"not in this run: {gap['name']}: {gap['what']}")
 
 
+_KERNELS = frozenset({"kernel", "memcpy"})
+
+
+def _no_kernels(device: Document | None) -> str:
+    """What stands in the place of kernels, and why."""
+    if device is not None and device["kind"] == "gpu":
+        return "no line is a kernel: they are counted with the operators that started them"
+    return "this run has no kernels: its lines are operators"
+
+
 def _coverage(document: Document) -> str:
     device, recorder, coverage = document["device"], document["recorder"], document["coverage"]
-    covered = "unknown (no times)" if coverage is None else f"{coverage:.1%} of operator time"
     in_part = (document["program"] or {}).get("in_part")
     partly = f" (another {in_part:.1%} in part)" if in_part else ""
+    covered = (
+        f"{coverage:.1%} of operator time accounted for{partly}"
+        if coverage is not None
+        else ("unknown, since there are no times")
+    )
     if device is None:
         where = "no device with ceilings"
     else:
         threads = f", {number_of(device['threads'], 'thread')}" if device["threads"] else ""
         where = f"{device['name']}{threads}, {device['basis'] or 'no'} ceilings"
-    return f"coverage: {covered} accounted for{partly}; {where}; {_times(document, recorder)}"
+    return f"coverage: {covered}; {where}; {_times(document, recorder)}"
 
 
 _DEGREES = {
@@ -87,10 +103,19 @@ def _use(whole: Document | None) -> str:
     return "\n".join(
         f"{name.upper()} {100 * use['share']:.3g}% = {use['formula']}"
         for name, use in known
-        if name != "hfu"
-        or not (useful := whole["mfu"])
-        or f"{use['share']:.3g}" != f"{useful['share']:.3g}"
+        if name != "hfu" or not whole["mfu"] or not _reads_alike(use, whole["mfu"])
     )
+
+
+def _reads_alike(one: Document, other: Document) -> bool:
+    """Whether two shares of one ceiling say the same to the digits that are printed."""
+    if one["resource"] != other["resource"]:
+        return False
+    shares, amounts = (
+        {f"{use['share']:.3g}" for use in (one, other)},
+        {show(use["amount"], "flop") for use in (one, other)},
+    )
+    return len(shares) == 1 or len(amounts) == 1
 
 
 def _recomputed(whole: Document | None) -> str:

@@ -189,7 +189,7 @@ def test_the_time_of_compiling_is_said():
     with profile() as run:
         compiled(torch.ones(4))
     assert any(
-        w.startswith("torch.compile compiled 1 graphs in") for w in run.result.recorder.warnings
+        w.startswith("torch.compile compiled 1 graph in") for w in run.result.recorder.warnings
     )
 
 

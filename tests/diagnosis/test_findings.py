@@ -279,6 +279,7 @@ def test_one_operator_on_its_roof_is_told_to_stop():
     finding = only(read(Script().add(RELU, 900).end_step().run()), "RF102")
 
     assert "aten::relu (1000x1000 fp32) is at 89% of its dram roof" in finding.claim
+    assert finding.evidence[1] == "dram ceiling 10.0 GB/s, measured"  # a plain one has no variant
     assert finding.saves_s == 0.0
 
 

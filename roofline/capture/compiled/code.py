@@ -23,6 +23,7 @@ from roofline.capture.mode import Mode
 from roofline.capture.modules import Modules
 from roofline.capture.patches import Patches
 from roofline.runfile import Gap, Signature
+from roofline.units import number_of
 
 _UNSEEN = "compiled code without a graph"
 _COMPILERS = {
@@ -78,7 +79,8 @@ class Regions:
         if not self._graphs:
             return ()
         seconds = self.compiling_ns * 1e-9
-        return (f"torch.compile compiled {self._graphs} graphs in {seconds:.1f} s meanwhile",)
+        graphs = number_of(self._graphs, "graph")
+        return (f"torch.compile compiled {graphs} in {seconds:.1f} s meanwhile",)
 
     def run(self, region: "Region", args: Any) -> Any:
         """Call a region with the list `args` and record it."""

@@ -37,7 +37,8 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
                 f"{show(bound.amount / item.calls, 'B')} a call in "
                 f"{show((item.measured_s or 0) / item.calls, 's')}",
                 f"{bound.demanded.name} ceiling {show(bound.ceiling.rate, 'B/s')}, "
-                f"{bound.ceiling.provenance.basis}, {bound.ceiling.variant}",
+                f"{bound.ceiling.provenance.basis}"
+                f"{f', {bound.ceiling.variant}' if str(bound.ceiling.variant) else ''}",
                 *_mix(item, program),
             ),
             next_step="stop here, or change the algorithm or the data type",
