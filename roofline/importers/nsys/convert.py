@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roofline.called import readable
-from roofline.importers import copies
+from roofline.importers import believed, copies
 from roofline.importers.limits import MOST_BYTES
 from roofline.importers.nsys.configured import Configured
 from roofline.importers.nsys.gathered import Value
@@ -69,6 +69,7 @@ class _Rows:
         """Times count from the first start of anything."""
         import pyarrow as pa
 
+        self._contradicted = joined.contradicted
         self._undated = 0  # activities without a positive duration, so far
         self._of_steps = self._outside = self._outside_ns = 0  # activities, those in no step
         self.made = _Made(database)
@@ -166,8 +167,10 @@ class _Rows:
 
     def warnings(self) -> Iterator[str]:
         """What could not be believed."""
-        if self._undated:
-            of = number_of(self._undated, "device activity")
+        yield from believed.said(0, self._contradicted)
+        undated = self._undated - self._contradicted
+        if undated:
+            of = number_of(undated, "device activity")
             yield f"{of} without a positive duration: unknown"
         if self.made.oversized:
             sizes = number_of(len(self.made.oversized), "size")

@@ -35,6 +35,7 @@ class Joined:
     # whether its launch is that of a captured graph.
     activities: list["pa.RecordBatch"]
     launches: list["pa.RecordBatch"]  # calls as in `Database`, those that started an activity
+    contradicted: int  # activities whose durations later ones contradict
     # Numbers that activities have, and that launches have, as they first appear.
     keys: Sequence[int]  # of those that no graph replays
     replayed: Sequence[int]  # of those that one does
@@ -76,6 +77,7 @@ def join(database: Database, line: Timeline) -> Joined:
         device=device,
         span=_span(ran if early is None else ran.filter(pc.invert(early)), launches),
         steps=steps,
+        contradicted=pc.sum(ran["contradicted"]).as_py() or 0,
         activities=pa.table(activities).to_batches(max_chunksize=MANY),
         launches=kept.to_batches(max_chunksize=MANY),
         keys=_here(ran["key"] if graph is None else ran["key"].filter(pc.invert(graph))),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roofline.importers import believed
 from roofline.importers.nsys.ranges import Range
+from roofline.importers.rows import same
 from roofline.runfile import Gap
 from roofline.units import number_of
 
@@ -14,18 +15,22 @@ if TYPE_CHECKING:
 
 
 def activities(rows: "pa.Table") -> tuple["pa.Table", list[str]]:
-    """By time, without those that have no usable start; durations that cannot be are null."""
+    """By time, without those that have no usable start; durations that cannot be are null.
+
+    Whether one was taken for that stands in the column "contradicted".
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     rows, apart = _usable(rows)
     start, duration = (rows[name].combine_chunks() for name in ("start", "duration"))
     long = believed.overlong(start, duration, _on(rows))
+    wrong = same(False, pa.bool_(), rows.num_rows)
     if long:
         wrong = pc.is_in(pa.array(range(rows.num_rows), pa.int64()), pa.array(long, pa.int64()))
-        duration = pc.if_else(wrong, pa.scalar(None, pa.int64()), rows["duration"])
-        rows = rows.set_column(rows.column_names.index("duration"), "duration", duration)
-    return rows, believed.said(apart, len(long))
+        known = pc.if_else(wrong, pa.scalar(None, pa.int64()), rows["duration"])
+        rows = rows.set_column(rows.column_names.index("duration"), "duration", known)
+    return rows.append_column("contradicted", wrong), believed.said(apart, 0)
 
 
 def calls(rows: "pa.Table") -> tuple["pa.Table", list[str]]:

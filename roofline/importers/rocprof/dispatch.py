@@ -60,7 +60,7 @@ def convert(
     Where the times between dispatches are not known (averages) or are the profiler's own, because
     it `counted`, they stand one after the other and the step has no length.
     """
-    dispatches, doubts = _believed(dispatches)
+    dispatches, contradicted, apart = _believed(dispatches)
     agent, gaps = _busiest(dispatches)
     # Tables of copies do not always say between which agents: those are the one agent's.
     mine = [d for d in dispatches if d.agent == agent or (d.is_copy and not d.agent)]
@@ -69,8 +69,9 @@ def convert(
     signatures: dict[tuple[str, int | None], int] = {}
     events = list(_events(mine, signatures, dated, keep_private))
     end = max((e.start_ns + (e.duration_ns or 0) for e in events), default=0)
-    undated = sum(d.duration_ns is None for d in mine)
-    warnings = doubts
+    long = sum(id(d) in contradicted for d in mine)
+    undated = sum(d.duration_ns is None for d in mine) - long
+    warnings = believed.said(apart, long, "dispatch")
     if undated:
         warnings.append(f"{number_of(undated, 'dispatch')} without a duration: unknown")
     averaged = sum(d.times > 1 for d in mine)
@@ -88,8 +89,11 @@ def convert(
     )
 
 
-def _believed(dispatches: Sequence[Dispatch]) -> tuple[Sequence[Dispatch], list[str]]:
-    """Those with a start that can be; durations that later ones contradict are unknown."""
+def _believed(dispatches: Sequence[Dispatch]) -> tuple[Sequence[Dispatch], frozenset[int], int]:
+    """Those with a start that can be; durations that later ones contradict are unknown.
+
+    And the identities of the latter, and how many the former are not.
+    """
     dated = [d for d in dispatches if d.start_ns is not None and d.times == 1]
     apart, long = believed.doubtful(
         [d.start_ns or 0 for d in dated],
@@ -100,7 +104,7 @@ def _believed(dispatches: Sequence[Dispatch]) -> tuple[Sequence[Dispatch], list[
         dated[at].end_ns = None
     out = {id(dated[at]) for at in apart}
     kept = [d for d in dispatches if id(d) not in out]
-    return kept, believed.said(len(apart), len(long), "dispatch")
+    return kept, frozenset(id(dated[at]) for at in long), len(apart)
 
 
 def _busiest(dispatches: Sequence[Dispatch]) -> tuple[str, tuple[Gap, ...]]:

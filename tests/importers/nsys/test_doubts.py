@@ -100,6 +100,7 @@ def test_a_duration_that_later_kernels_contradict(tmp_path):
     assert [row["duration_ns"] for row in kernels(imported)] == [500, None, 500]
     assert imported.steps[0].duration_ns == 2500
     assert "1 device activity would still run after later ones" in said(imported)
+    assert "without a positive duration" not in said(imported)  # a doubt is told once
 
 
 def test_it_does_not_choose_the_device(tmp_path):
