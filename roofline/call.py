@@ -109,8 +109,13 @@ class Call:
 
 # Whose text arguments are words of their own: "tanh", "ij,jk->ik", "cuda:0".
 _SPEAKING = frozenset({"aten", "prims", "quantized", "c10d", "c10d_functional", "_c10d_functional"})
-_FILES = frozenset({"aten::from_file"})  # that are given the name of a file
-_WORD = re.compile(r"[\w.,:> +*-]{0,200}")
+# That are given the name of a file, or a sentence for people.
+_FREE = frozenset({
+    "aten::from_file", "aten::_print", "aten::_assert_async", "aten::_assert_scalar",
+    "aten::_functional_assert_async", "aten::_functional_assert_scalar",
+})  # fmt: skip
+_WORD = re.compile(r"[\w.:+*-]{0,64}|group of \d{1,9}")
+_EQUATION = re.compile(r"[A-Za-z., ]{0,200}(?:->[A-Za-z. ]{0,200})?")
 DROPPED = "text"
 
 
@@ -123,12 +128,13 @@ def worded(op: str, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
     >>> worded("aten::gelu", ("tanh",)), worded("mine::load", ("inf", "/home/me/x", ("b", 2)))
     (('tanh',), ('inf', 'text', ('text', 2)))
     """
-    own = op.partition("::")[0] in _SPEAKING and op not in _FILES
+    own = op.partition("::")[0] in _SPEAKING and op not in _FREE
+    word = _EQUATION if op == "aten::einsum" else _WORD
 
     def kept(arg: Any) -> Any:
         if isinstance(arg, tuple):
             return tuple(map(kept, arg))
-        if not isinstance(arg, str) or arg in _NOT_FINITE or (own and _WORD.fullmatch(arg)):
+        if not isinstance(arg, str) or arg in _NOT_FINITE or (own and word.fullmatch(arg)):
             return arg
         return DROPPED
 

@@ -23,6 +23,7 @@ from roofline.importers.ncu.number import decimal_mark
 from roofline.importers.ncu.pages import Launches, wanted
 from roofline.importers.ncu.private import scrubbed
 from roofline.importers.ncu.text import Text, parse
+from roofline.importers.private import pathless
 from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Gap, Recorder, Run
 from roofline.units import number_of
@@ -61,7 +62,7 @@ def recognises(head: bytes) -> bool:
 
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One run from the pages of one profiling session, in one file or several."""
-    launches = Launches()
+    launches = Launches(str if options.keep_private else pathless)
     notes = Notes()
     skipped: set[str] = set()  # several files leave out the same metrics
     noise = short = 0

@@ -6,7 +6,7 @@ summary  one row a metric of all launches of a kernel: minimum, maximum, average
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from roofline.counters import needed
@@ -83,7 +83,9 @@ def _plain(name: str) -> tuple[str, str]:
 class Launches:
     """Launches in the order met; pages of one file or of several that show the same are merged."""
 
-    def __init__(self) -> None:
+    def __init__(self, called: Callable[[str], str] = str) -> None:
+        """`called` is what is kept of a name that the user gave."""
+        self._called = called
         self.found: list[Launch] = []
         self.unnamed: set[str] = set()  # rows of the details page with no meaning here
         self.twice: set[str] = set()  # metrics with two values for one launch
@@ -171,12 +173,12 @@ class Launches:
             return known
         nvtx = next((row[i] for name, i in at.items() if NVTX in name), "")
         launch = Launch(
-            kernel=row[at[KERNEL]],
+            kernel=self._called(row[at[KERNEL]]),
             stream=_cell(row, at, "Stream"),
             block=_cell(row, at, "Block Size"),
             grid=_cell(row, at, "Grid Size"),
             cc=_cell(row, at, "CC"),
-            nvtx=".".join(_RANGE.findall(nvtx)),
+            nvtx=".".join(map(self._called, _RANGE.findall(nvtx))),
             invocations=_whole(_cell(row, at, "Invocations")) or 1,
             pages={page},
         )

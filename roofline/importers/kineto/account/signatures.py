@@ -9,11 +9,12 @@ from roofline.call import Math, worded
 from roofline.called import readable
 from roofline.importers import copies
 from roofline.importers.kineto.account.arguments import Unreadable, among, call, squared
-from roofline.importers.kineto.account.compiled import compiled_kernel
+from roofline.importers.kineto.account.compiled import built, compiled_kernel
 from roofline.importers.kineto.account.lists import types_by_shape
 from roofline.importers.kineto.join.names import SAME, SQUARES
 from roofline.importers.kineto.read.columns import Columns
 from roofline.importers.kineto.read.event import whole
+from roofline.importers.private import pathless
 from roofline.runfile import Signature
 from roofline.work import Ledger, unknown
 
@@ -44,6 +45,7 @@ class Signatures:
         self._names = columns.names.values()
         self._device = device
         self._keep_private = keep_private
+        self._called: Callable[[str], str] = str if keep_private else pathless
         self._ranks = ranks
         self._index: dict[Hashable, int] = {}
         self._shown: dict[str, str] = {}  # kernel as recorded -> as shown
@@ -64,7 +66,7 @@ class Signatures:
         name = self._kernels[key][0]
         shown = self._shown.get(name)
         if shown is None:
-            shown = self._shown[name] = readable(name)
+            shown = self._shown[name] = readable(self._called(name))
         return self._number(("kernel", shown, in_graph), lambda: _kernel(shown, in_graph))
 
     def of_copy(self, key: int) -> int:
@@ -77,7 +79,7 @@ class Signatures:
 
     def of_launch(self, key: int) -> int:
         """The signature of a launch, which has no work of its own."""
-        return self._number(("launch", key), lambda: Signature(name=self._names[key]))
+        return self._number(("launch", key), lambda: Signature(name=self._called(self._names[key])))
 
     def free(self, at: int) -> bool:
         """Whether signature `at` is known to need nothing (a view)."""
@@ -92,7 +94,8 @@ class Signatures:
         return at
 
     def _call(self, key: int, math: Math, square: bool) -> Signature:
-        name, dims, types, strides, values, compiled = self._calls[key]
+        recorded, dims, types, strides, values, compiled = self._calls[key]
+        name = self._called(recorded)
         if b"TensorList" in types:
             self.listed += 1
             if self._in_lists is None:
@@ -112,7 +115,8 @@ class Signatures:
         if square:
             described = squared(described)
         if compiled:
-            return compiled_kernel(described, compiled.decode("utf-8", "replace"))
+            how = compiled.decode("utf-8", "replace")
+            return compiled_kernel(described, how if self._keep_private else built(how))
         return Signature(name=name, call=described, ledger=ops.account(described))
 
 
