@@ -17,10 +17,10 @@ export function sums(program: Program | null): Node[] {
       el("dd", {}, show(value, "s")), el("dd", { class: "hint" }, hints.filter(Boolean).join(", ")));
   const figures = [
     figure("one step", program.step_s, [program.steps === null || program.steps === 1 ? "wall time" : `wall time, mean of ${program.steps}`]),
-    figure("in operators", program.busy_s, ["measured", program.step_s === null ? null : share(program.busy_s)]),
+    figure("in operators", program.busy_s, [program.step_s === null ? "measured" : share(program.busy_s)]),
     figure("roof", program.roof_s, ["least time", share(program.roof_s)], "roof"),
-    figure("lost", lost(program), ["in operators, above their roof", share(lost(program))], "lost"),
-    figure("gaps", program.gap_s, ["between operators", share(program.gap_s)], "between"),
+    figure("lost in operators", lost(program), ["above their roof", share(lost(program))], "lost"),
+    figure("between operators", program.gap_s, [share(program.gap_s)], "between"),
     figure("overhead", program.overhead_s, ["of starting operators"]),
   ];
   return figures.filter((node): node is HTMLDivElement => node !== null);
