@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from roofline.device import PCIE
+from roofline.diagnosis.doubts.waiting import WAITED, waiting
 from roofline.diagnosis.memory.traffic import COPIES
 from roofline.diagnosis.overhead.starts import far_apart
 from roofline.diagnosis.overhead.startup import startup_s
@@ -100,9 +101,11 @@ def _idle(program: Program) -> str:
     if not whole.step_s or whole.gap_s is None:
         return "gaps: the time around the kernels is not known"
     once = f"; {show(once_s, 's')} of that in first calls, once" if once_s else ""
+    late = waiting(program)
+    host = f"; its host waited for a processor during {late:.0%}" if late >= WAITED else ""
     return (
         f"gaps: {show(whole.gap_s, 's')} of {show(whole.step_s, 's')} a step the device does "
-        f"nothing, {show_share(whole.gap_s / whole.step_s)}{once}"
+        f"nothing, {show_share(whole.gap_s / whole.step_s)}{once}{host}"
     )
 
 

@@ -118,6 +118,15 @@ def test_what_ran_on_a_cpu_has_none():
     assert timeline(read(run)) is None
 
 
+def test_a_host_that_waited_for_a_processor_stands_beside_the_gaps():
+    """10 kernels of 10 us, 20 us before each; half of the step its host did not run."""
+    run = program([(BIG, 10.0)] * 10, gap_us=20.0)
+    late = replace(run, whole=replace(run.whole, waited=0.5))
+
+    assert timeline(late).evidence[0].endswith("; its host waited for a processor during 50%")
+    assert "waited" not in timeline(run).evidence[0]
+
+
 def test_what_nothing_explains_is_sent_to_the_counters():
     """120 us of work in 1 ms: on a GPU there are counters to take, and none where they were taken."""
     theirs = replace(program([(BIG, 1000.0)]), recorder=replace(RECORDER, tool="PyTorch profiler"))

@@ -87,6 +87,7 @@ def test_a_device_that_is_busy_meanwhile_has_its_own_times():
     busy = Stream().kernels(10, 10, 11).findings(110, waited_us=55)
 
     assert "RF009" in waited
+    assert waited["RF009"].claim.startswith("the program waited for a processor during 50%")
     assert "RF301" not in waited
     assert "RF301" in Stream().kernels(10, 10, 30).findings(300)
     assert "RF009" not in busy
