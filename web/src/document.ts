@@ -164,8 +164,6 @@ export interface Program {
   lost_s: number | null;
   overhead_s: number | null;
   bookkeeping_s: number | null;
-  in_part: number | null;
-  waited: number | null;
 }
 
 export interface Placement {
