@@ -1,4 +1,4 @@
-"""What a kernel is called for people, whichever profiler wrote its name."""
+"""What things are called for people, whichever profiler wrote their names."""
 
 import re
 
@@ -25,6 +25,19 @@ def readable(name: str) -> str:
     if name.endswith(")"):
         name = name[: _opening(name)] or name
     return name.removeprefix("void ")
+
+
+def printable(text: str) -> str:
+    """`text` with every character spelled out that a terminal would obey rather than show.
+
+    >>> printable("k\\x1b[2J"), printable("relu <a, b>")
+    ('k\\\\x1b[2J', 'relu <a, b>')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def _opening(name: str) -> int:

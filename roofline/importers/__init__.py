@@ -6,7 +6,7 @@ events are separate functions; what was skipped, repaired or missing goes into `
 and `Run.gaps`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from roofline.errors import BadInput
@@ -23,6 +23,7 @@ from roofline.importers import (
 )
 from roofline.importers.foreign import looks_like
 from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, source
+from roofline.importers.legible import legible
 from roofline.importers.replayed import joined
 from roofline.importers.twice import refuse_twice
 from roofline.runfile import Run
@@ -43,6 +44,16 @@ FORMATS: tuple[Format, ...] = (
 # Times of a running program, to which counters of the same kernels can be joined.
 TIMELINES: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE)
 
+# What the user may say of files of some formats -> the option, and the formats.
+_OF: Mapping[str, tuple[str, tuple[Format, ...]]] = {
+    "decimal": (
+        "--decimal",
+        (ncu.FORMAT, nsys.STATS, rocprof_compute.FORMAT, rocprof.FORMAT, likwid.FORMAT),
+    ),
+    "ncu_cache": ("--ncu-cache", (ncu.FORMAT,)),
+    "ncu_clock": ("--ncu-clock", (ncu.FORMAT,)),
+}
+
 __all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise"]
 
 
@@ -62,18 +73,27 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
     for each in sources:
         found = recognise(each)
         by.setdefault(found.name, (found, []))[1].append(each)
+    _refuse_idle(options, by)
     if len(by) == 1:
         ((only, files),) = by.values()
-        return only.load(files, options)
+        return legible(only.load(files, options))
     timeline = next((by[each.name] for each in TIMELINES if each.name in by), None)
     if len(by) == 2 and timeline is not None and ncu.FORMAT.name in by:
         (reads, files), (_, pages) = timeline, by[ncu.FORMAT.name]
-        return joined(reads.load(files, options), ncu.FORMAT.load(pages, options))
+        return legible(joined(reads.load(files, options), ncu.FORMAT.load(pages, options)))
     kinds = "; ".join(f"{s.name} is a {f.title}" for f, some in by.values() for s in some)
     raise BadInput(
         f"{kinds}: files of different formats are imported one at a time, but for a timeline "
         f"({_named(TIMELINES)}) with an {ncu.FORMAT.title} of the same program"
     )
+
+
+def _refuse_idle(options: Options, by: Mapping[str, tuple[Format, Sequence[Source]]]) -> None:
+    """Refuse what the user says of files that are not there."""
+    for option, (word, formats) in _OF.items():
+        if getattr(options, option) is not None and not by.keys() & {f.name for f in formats}:
+            kinds = ", ".join(found.title for found, _ in by.values())
+            raise BadInput(f"{word} says nothing of a {kinds}; it is for {_named(formats)}")
 
 
 def foreign_file(path: Path | str) -> bool:
