@@ -1,6 +1,9 @@
 """Names that programs made of where they lie: of a path only its last part is kept."""
 
 import re
+from functools import lru_cache
+
+from roofline.called import readable
 
 # From the root of a file system, a drive, a home or a server; a lone "/name" may be anything.
 _ROOTED = re.compile(
@@ -17,3 +20,9 @@ def pathless(name: str) -> str:
     ('layer1/attn', 'jit(f)/dot', '/attn', 'a / b')
     """
     return _ROOTED.sub("", name) if "/" in name or "\\" in name else name
+
+
+@lru_cache(maxsize=4096)
+def called(name: str, keep_private: bool) -> str:
+    """What a kernel is called for people, without paths unless they are to be kept."""
+    return readable(name if keep_private else pathless(name))

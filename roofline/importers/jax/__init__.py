@@ -19,9 +19,10 @@ from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers import believed, torn
 from roofline.importers.format import Format, Options, Source, one
-from roofline.importers.jax.details import called, launched, ledger, nbytes, scope
+from roofline.importers.jax.details import launched, ledger, nbytes, scope
 from roofline.importers.jax.operations import Ran, Trace, TraceEvent, divided, operations
 from roofline.importers.lines import whole
+from roofline.importers.private import called
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
 

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-from roofline.called import readable
 from roofline.device import DRAM
 from roofline.importers import copies
-from roofline.importers.private import pathless
 from roofline.work import Count, Entry, Ledger, unknown
 
 _DETAIL = re.compile(r"(\w+):([\w.,]+)")
@@ -62,17 +61,17 @@ def launched(args: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def called(name: str, keep_private: bool) -> str:
-    """What an operation is called."""
-    return readable(name if keep_private else pathless(name))
-
-
 def scope(args: Mapping[str, Any], keep_private: bool) -> str:
     """The user's scopes: of ``jit(train)/layer1/dot_general`` only ``layer1``.
 
     Of a path among them its file is kept, or nothing where none is named.
     """
     path = next((p for k in ("tf_op", "name") if "/" in (p := str(args.get(k, "")))), "")
+    return _scopes(path, keep_private)
+
+
+@lru_cache(maxsize=4096)
+def _scopes(path: str, keep_private: bool) -> str:
     parts = path.rstrip(":").split("/")[:-1]
     if not keep_private:
         parts = _without_folders(parts)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from roofline.called import readable
 from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers import believed, copies
@@ -20,7 +19,7 @@ from roofline.importers.format import Options, Source
 from roofline.importers.limits import MOST_BYTES, duration_ns, identifier, moment_ns
 from roofline.importers.lines import Lines, rows
 from roofline.importers.marks import mark_of
-from roofline.importers.private import pathless
+from roofline.importers.private import called
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
 from roofline.work import unknown
@@ -61,6 +60,7 @@ class _Columns:
 class _Found:
     """What is being made."""
 
+    keep_private: bool  # paths in names
     events: list[Event] = field(default_factory=list)
     signatures: list[Signature] = field(default_factory=list)
     numbers: dict[tuple[str, int | None], int] = field(default_factory=dict)
@@ -88,12 +88,12 @@ def recognises(head: bytes) -> bool:
 
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One run of the reports of one recording."""
-    found = _Found()
+    found = _Found(options.keep_private)
     warnings: list[str] = []
     for source in sources:
         lines = Lines(source)
         mark, table_rows = mark_of(rows(lines), options, source.name)
-        _read(table_rows, mark, found, str if options.keep_private else pathless)
+        _read(table_rows, mark, found)
         warnings += [lines.early] * bool(lines.early)
     events, doubts = (found.events, []) if found.averaged else _believed(found.events)
     if not events:
@@ -134,9 +134,7 @@ def _believed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
     return kept, believed.said(len(apart), len(long))
 
 
-def _read(
-    table_rows: Iterable[list[str]], mark: Mark, found: _Found, keep: Callable[[str], str]
-) -> None:
+def _read(table_rows: Iterable[list[str]], mark: Mark, found: _Found) -> None:
     columns: _Columns | None = None
     for row in table_rows:
         header = _header(row, mark)
@@ -150,7 +148,6 @@ def _read(
         if len(row) != columns.width:
             found.short += len(row) > 1  # others are the tool's own words
             continue
-        row[columns.at["Name"]] = keep(row[columns.at["Name"]])
         if columns.has(_TRACE):
             _trace(row, columns, found)
         else:
@@ -215,7 +212,7 @@ def _summary(row: Sequence[str], columns: _Columns, found: _Found) -> None:
 def _signature(name: str, nbytes: float | None, found: _Found) -> int:
     copy = _COPY.match(name)
     if copy is None:
-        shown = readable(name)
+        shown = called(name, found.keep_private)
         return found.number(shown, None, lambda: Signature(name=shown, ledger=unknown(shown)))
     way = copy["way"] or ""
     named = (

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from roofline.called import readable
 from roofline.importers import believed, copies
 from roofline.importers.limits import duration_ns
-from roofline.importers.private import pathless
+from roofline.importers.private import called
 from roofline.runfile import Event, Gap, Signature, Step, table
 from roofline.units import number_of
 from roofline.work import unknown
@@ -131,8 +130,7 @@ def _events(
     now, origin = 0, None
     for dispatch in dispatches:
         origin = (dispatch.start_ns or 0) if origin is None else origin
-        name = dispatch.name if keep_private else pathless(dispatch.name)
-        name = name if dispatch.is_copy else readable(name)
+        name = dispatch.name if dispatch.is_copy else called(dispatch.name, keep_private)
         size = dispatch.copied if dispatch.is_copy else None
         signature = signatures.setdefault((name, size), len(signatures))
         for _ in range(dispatch.times if dispatch.times <= REPEATED_AT_MOST else 1):
