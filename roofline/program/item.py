@@ -65,7 +65,8 @@ class Item:
     placement: Placement
     roof_s: float | None
     serial_s: float | None
-    measured_s: float | None
+    measured_s: float | None  # of the calls whose time is known
+    timed_roof_s: float | None  # of the same calls: what their time is compared with
     spread: Spread | None  # of one call (equal calls) or of one step (a group), seconds
     overhead_s: float | None  # dispatch or launch of the calls, at its own ceiling
     page_faults: int | None
@@ -122,15 +123,17 @@ class Item:
 
     @property
     def roof_fraction(self) -> float | None:
-        """Roof time over measured time, never clipped."""
-        return self.roof_s / self.measured_s if self.measured_s and self.roof_s else None
+        """Roof time over measured time of the calls that have one, never clipped."""
+        return (
+            self.timed_roof_s / self.measured_s if self.measured_s and self.timed_roof_s else None
+        )
 
     @property
     def lost_s(self) -> float | None:
-        """Measured time beyond the roof time."""
-        if self.measured_s is None or self.roof_s is None:
+        """Measured time beyond the roof time, of the calls that have one."""
+        if self.measured_s is None or self.timed_roof_s is None:
             return None
-        return self.measured_s - self.roof_s
+        return self.measured_s - self.timed_roof_s
 
     @property
     def to_win_s(self) -> float:
@@ -168,6 +171,7 @@ def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
         roof_s=_bounded([_times(p.once.roof_s, p.calls) for p in parts]),
         serial_s=_bounded([_times(p.once.serial_s, p.calls) for p in parts]),
         measured_s=measured_s,
+        timed_roof_s=_bounded([_times(p.once.roof_s, len(p.times_ns)) for p in parts]),
         spread=_spread(parts, len(signatures) == 1),
         overhead_s=None if overhead_s is None else overhead_s * calls,
         page_faults=total(part.page_faults for part in parts),

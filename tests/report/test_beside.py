@@ -25,7 +25,8 @@ STATE = Options(ncu_cache=CacheState.FLUSHED, ncu_clock=ClockState.FREE)
 @cache
 def document(name, page=True):
     files = [TRACES / f"{name}.json.gz", *([PAGES / f"{name}.raw.csv.gz"] if page else [])]
-    return of_run(replace(importers.load(files, STATE), device=MEASURED))
+    state = STATE if page else Options()
+    return of_run(replace(importers.load(files, state), device=MEASURED))
 
 
 def item(found, name, shapes=""):

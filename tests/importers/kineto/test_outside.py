@@ -115,3 +115,18 @@ def test_what_ends_after_the_profiler_stopped_is_not_believed(tmp_path, us, beli
     _, durations = loaded(tmp_path, trace)
 
     assert durations == [us * 1000 if believed else None]
+
+
+def test_a_call_without_a_time_is_not_placed_against_the_times_of_others(tmp_path):
+    """Five equal calls, of which one ran 3.4 s by the trace: four are compared with four."""
+    trace = relus()
+    trace.op("aten::relu", 400, 5, X)
+    trace.kernel("relu", 420, 3.4e6, launch=401)
+    run, _ = loaded(tmp_path, trace)
+    (item,) = read(run).by("operator")
+    (whole,) = read(load([relus().write(tmp_path / "four.json")])).by("operator")
+
+    assert (item.calls, whole.calls) == (5, 4)
+    assert item.measured_s == pytest.approx(120e-6)
+    assert item.roof_fraction == pytest.approx(whole.roof_fraction)
+    assert item.lost_s == pytest.approx(whole.lost_s)
