@@ -5,7 +5,7 @@ doubt it silences the advice on the whole program too.  A program that waited fo
 its times in doubt: advice that rests on lost time is silent.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import replace
 
 from roofline.diagnosis.compute.alignment import unaligned
@@ -35,6 +35,7 @@ from roofline.diagnosis.overhead.sizes import flat
 from roofline.diagnosis.overhead.startup import starting_up
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
+from roofline.units import show
 
 Rule = Callable[[Program], Iterator[Finding]]
 SANITY: tuple[Rule, ...] = (
@@ -116,11 +117,27 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
         for rule in ADVICE
         if rule not in lost
         for finding in rule(program)
-        if finding.item not in in_doubt
+        if not _names_only(finding, in_doubt)
         and not (silent and rule not in FROM_TIMES and not (finding.item or finding.items))
     ]
+    advice = [_within_the_step(finding, program) for finding in advice]
     advice.sort(key=lambda f: (f.code in FELT_FIRST, f.saves_s or 0.0), reverse=True)
     return (*doubts, *advice)
+
+
+def _names_only(finding: Finding, in_doubt: Set[str]) -> bool:
+    """Whether all that it speaks of is in doubt."""
+    named = {finding.item, *finding.items} - {""}
+    return bool(named) and named <= in_doubt
+
+
+def _within_the_step(finding: Finding, program: Program) -> Finding:
+    """No change saves more than a step lasts, though calls beside each other add up to more."""
+    step_s = program.whole.step_s
+    if finding.saves_s is None or step_s is None or finding.saves_s <= step_s:
+        return finding
+    beside = f"its calls run beside each other: a whole step takes {show(step_s, 's')}"
+    return replace(finding, saves_s=step_s, evidence=(*finding.evidence, beside))
 
 
 def _beside_waiting(finding: Finding, program: Program) -> Finding:

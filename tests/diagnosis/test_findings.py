@@ -444,7 +444,7 @@ def test_several_that_fit_a_cache_without_a_ceiling_are_one_finding():
 
 
 def test_padding_by_a_rule_about_tiles():
-    """One row of 16: 2 * 4096^2 useful, 16 times that executed."""
+    """One row of 16: 2 * 4096^2 useful, 16 times that executed; its 33.6 MB need 3.4 ms."""
     row = Call(
         "aten::mm",
         (tensor(1, 4096, dtype="bf16"), tensor(4096, 4096, dtype="bf16")),
@@ -452,7 +452,7 @@ def test_padding_by_a_rule_about_tiles():
         "cuda",
     )
     executed_flop = ops.executed(row).demand()[TENSOR_BF16]
-    finding = only(read(Script().add(row, 100).end_step().run()), "RF202")
+    finding = only(read(Script().add(row, 4_000).end_step().run()), "RF202")
 
     assert executed_flop > 2 * 2 * 4096**2
     assert f"up to {executed_flop / (2 * 4096**2):.0f} times the flop" in finding.claim
@@ -478,7 +478,7 @@ def test_three_products_of_tf32_are_no_padding():
     below = only(attention(1024, "fp32", 4e6 * item.roof_s), "RF201")
     assert f"it runs {excess:.1f} times the flop of its formula (estimated)" in below.evidence[1]
     assert "RF202" not in codes(attention(1024, "fp32"))
-    assert "RF202" in codes(attention(1, "bf16"))
+    assert "RF202" in codes(attention(1, "bf16", us=20_000))
 
 
 def test_a_ceiling_of_fewer_threads_is_no_roof_to_be_above():

@@ -6,7 +6,7 @@ another pipe or a lighter algorithm for flop, the clock for anything.
 
 from collections.abc import Iterator, Sequence
 
-from roofline.device import DRAM, SFU, TENSOR_TF32, UPDATE, VECTOR_FP32, Ceiling
+from roofline.device import DRAM, SFU, TENSOR_TF32, UPDATE, VECTOR_FP32, Ceiling, Reach
 from roofline.diagnosis.compute.precision import PRODUCTS
 from roofline.diagnosis.rule import Finding
 from roofline.placement import ABOVE
@@ -18,6 +18,7 @@ from roofline.units import show, show_binary, show_share
 # measured without that mix of its own rates it by the copy.
 ALLOCATED = 12 / 8
 CORRUPT = 20.0  # times its roof, which no cache or pipe explains
+LOW = 1.2  # assumed: times the library's best, which clocks and shapes move by a tenth
 IN_PLACE = 0.75  # of its bytes, that an update in place touches at most: each goes both ways
 FORMULAS = frozenset({"gemm", "bmm", "linear", "conv2d"})  # products that `roofline op` states
 
@@ -31,6 +32,9 @@ def above_the_roof(program: Program) -> Iterator[Finding]:
     for item in above:
         if item not in cached:
             yield _above_alone(item, program)
+    for item in program.by("call"):
+        if _above_the_library(item, program):
+            yield _library_is_low(item, program)
 
 
 def in_doubt(program: Program) -> list[Item]:
@@ -50,6 +54,35 @@ def _above(item: Item, program: Program) -> bool:
     if program.roof.kind == "cpu" and ceiling.variant.access != UPDATE and _in_place(item):
         fraction /= ALLOCATED
     return fraction > ABOVE and not _within_interval(item) and not _within_bounds(item)
+
+
+def _above_the_library(item: Item, program: Program) -> bool:
+    """Faster than the best product that was measured, within what the pipe can do."""
+    bound, fraction = item.binding, item.roof_fraction
+    if bound is None or fraction is None or item.too_short or fraction <= LOW:
+        return False
+    return bound.ceiling.variant.reach is Reach.LIBRARY and not (
+        _above(item, program) or _within_interval(item) or _within_bounds(item)
+    )
+
+
+def _library_is_low(item: Item, program: Program) -> Finding:
+    ceiling = item.placement.bounds[0].ceiling
+    unit = f"{ceiling.resource.unit}/s"
+    return Finding(
+        code="RF001",
+        item=item.name,
+        claim=(
+            f"{_called(item)} ran {item.roof_fraction:.2f} times as fast as the library's best "
+            f"product that was measured: for {ceiling.resource.name} that ceiling is too low"
+        ),
+        evidence=(
+            f"{_rate(item)} where {show(ceiling.rate, unit)} were measured, {ceiling.variant}",
+            f"the pipe does {show(_highest(ceiling, program), unit)} in registers",
+        ),
+        next_step="measure this device again, rested: its best product depends on clock and shape",
+        wrong_if="a new measurement finds no faster product",
+    )
 
 
 def _highest(ceiling: Ceiling, program: Program) -> float:

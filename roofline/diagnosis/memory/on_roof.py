@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from roofline.device import NETWORK, NVLINK
+from roofline.device import DRAM, NETWORK, NVLINK
+from roofline.diagnosis.doubts.counted import BELOW
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.worth import visible
 from roofline.program import Item, Program
@@ -30,8 +31,8 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
             code="RF102",
             item=item.name,
             claim=(
-                f"{item.name} ({item.shapes}) is at {fraction:.0%} of its {bound.demanded.name} "
-                "roof with no byte more than its formula needs: nothing to gain by tuning it"
+                f"{item.name} ({item.shapes}) is at {_fraction(item, program)} with no byte more "
+                "than its formula needs: nothing to gain by tuning it"
             ),
             evidence=(
                 f"{show(bound.amount / item.calls, 'B')} a call in "
@@ -40,6 +41,7 @@ def at_the_roof(program: Program) -> Iterator[Finding]:
                 f"{bound.ceiling.provenance.basis}"
                 f"{f', {bound.ceiling.variant}' if str(bound.ceiling.variant) else ''}",
                 *_mix(item, program),
+                *_counted(item, program),
             ),
             next_step="stop here, or change the algorithm or the data type",
             saves_s=0.0,
@@ -56,3 +58,33 @@ def _mix(item: Item, program: Program) -> Iterator[str]:
             f"its mix of reads and writes has a ceiling of its own: {show(highest, 'B/s')} are "
             "reached with another mix"
         )
+
+
+def _fraction(item: Item, program: Program) -> str:
+    """By the formula's bytes; where those are above the roof, by what a replay counted as well."""
+    bound, replay = item.placement.bounds[0], program.replays.get(item.signatures[0])
+    roof, by_formula = f"of its {bound.demanded.name} roof", f"{item.roof_fraction:.0%}"
+    if (item.roof_fraction or 0.0) <= 1 or replay is None or replay.roof_fraction is None:
+        return f"{by_formula} {roof}"
+    counted = f"{replay.roof_fraction:.0%} {roof} by what its replay counted"
+    return f"{counted}, {by_formula} by its formula,"
+
+
+def _counted(item: Item, program: Program) -> Iterator[str]:
+    """What crossed DRAM in its replay, where that is less than the formula's bytes."""
+    replay, needed = program.replays.get(item.signatures[0]), item.ledger
+    seen = replay.achieved if replay else None
+    if replay is None or seen is None or needed is None or seen.unaccounted:
+        return
+    crossed, asked = seen.crossed(DRAM), needed.demand().get(DRAM)
+    if crossed is None or not asked or crossed * item.calls >= BELOW * asked:
+        return
+    reads_there = seen.traffic(DRAM, "read") * item.calls >= BELOW * needed.traffic(DRAM, "read")
+    yield (
+        f"{show(crossed, 'B')} of {show(asked / item.calls, 'B')} crossed dram in its replay: "
+        + (
+            "the missing writes were still dirty in the L2"
+            if reads_there
+            else "the L2 held the rest"
+        )
+    )
