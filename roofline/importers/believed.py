@@ -82,8 +82,10 @@ def _overlong(start: "pa.Array", duration: "pa.Array") -> list[int]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if duration.null_count:
-        known = pc.indices_nonzero(pc.is_valid(duration))
+    if not len(duration):
+        return []
+    if duration.null_count or pc.min(duration).as_py() <= 0:
+        known = pc.indices_nonzero(pc.greater(duration, 0))
         return known.take(_rows(_overlong(start.take(known), duration.take(known)))).to_pylist()  # type: ignore[no-any-return]
     end = pc.add(start, duration)
     if not pc.any(pc.less(start[1:], end[:-1])).as_py():  # one after the other

@@ -45,7 +45,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     by_device, undated = operations(recorded)
     warnings += believed.said(undated, 0)
     for name, found in by_device.items():
-        by_device[name], said = _believed(found)
+        by_device[name], said = _believed(found, serial="GPU" in name)
         warnings += said
     by_device = {name: found for name, found in by_device.items() if found}
     if not by_device:
@@ -103,10 +103,15 @@ def _events(source: Source) -> tuple[list[TraceEvent], list[str]]:
     return events, said
 
 
-def _believed(ran: list[Ran]) -> tuple[list[Ran], list[str]]:
-    """Those with a start that can be; durations that later ones contradict are unknown."""
+def _believed(ran: list[Ran], serial: bool) -> tuple[list[Ran], list[str]]:
+    """Those with a start that can be; durations that later ones contradict are unknown.
+
+    Where operations may stand inside others (a loop of a TPU), streams are not `serial`.
+    """
     apart, long = believed.doubtful(
-        [r.start_ns for r in ran], [r.duration_ns for r in ran], [r.stream for r in ran]
+        [r.start_ns for r in ran],
+        [r.duration_ns for r in ran],
+        [r.stream if serial else None for r in ran],
     )
     for at in long:
         ran[at].duration_ns = None

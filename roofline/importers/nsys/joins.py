@@ -50,7 +50,7 @@ def join(database: Database, line: Timeline) -> Joined:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ran, doubts = times.activities(database.rows.pop("activities"))
+    ran, doubts = times.activities(database.rows.pop("activities"), database.values["stream"])
     calls, more = times.calls(database.rows.pop("calls"))
     device, ran, gaps = _busiest(ran, database)
     launch, warnings = _launch(ran, calls)

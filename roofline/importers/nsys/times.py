@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from roofline.importers import believed
+from roofline.importers.nsys.gathered import Value
 from roofline.importers.nsys.ranges import Range
 from roofline.importers.rows import same
 from roofline.runfile import Gap
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def activities(rows: "pa.Table") -> tuple["pa.Table", list[str]]:
+def activities(rows: "pa.Table", streams: Sequence[Value]) -> tuple["pa.Table", list[str]]:
     """By time, without those that have no usable start; durations that cannot be are null.
 
     Whether one was taken for that stands in the column "contradicted".
@@ -24,6 +25,9 @@ def activities(rows: "pa.Table") -> tuple["pa.Table", list[str]]:
 
     rows, apart = _usable(rows)
     start, duration = (rows[name].combine_chunks() for name in ("start", "duration"))
+    if (None,) in streams:  # of no stream: it may overlap with anything
+        none = pc.equal(rows["stream"].combine_chunks(), streams.index((None,)))
+        duration = pc.if_else(none, pa.scalar(None, pa.int64()), duration)
     long = believed.overlong(start, duration, _on(rows))
     wrong = same(False, pa.bool_(), rows.num_rows)
     if long:

@@ -97,7 +97,7 @@ def _believed(dispatches: Sequence[Dispatch]) -> tuple[Sequence[Dispatch], froze
     apart, long = believed.doubtful(
         [d.start_ns or 0 for d in dated],
         [d.duration_ns for d in dated],
-        [(d.agent, d.stream) for d in dated],
+        [None if d.stream is None else (d.agent, d.stream) for d in dated],
     )
     for at in long:
         dated[at].end_ns = None

@@ -210,3 +210,15 @@ def test_scopes_without_paths(path, module, tmp_path):
 
     assert run.rows()[0]["module"] == module
     assert "ann" in imported(tmp_path, ran("a", 1.0, 1.0, tf_op=path), keep_private=True).rows()[0]["module"]  # fmt: skip
+
+
+def test_a_loop_of_a_tpu_is_around_its_body(tmp_path):
+    """Operations inside it end before it does; its time is believed."""
+    head = [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+        {"ph": "M", "pid": 3, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+    ]
+    body = [ran("fusion", 1.0 + 2 * n, 1.0, tid=1, pid=3) for n in range(200)]
+    run = imported(tmp_path, ran("while", 0.0, 500.0, tid=1, pid=3), *body, head=head)
+
+    assert run.rows()[0]["duration_ns"] == 500_000

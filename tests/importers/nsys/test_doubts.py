@@ -125,6 +125,23 @@ def test_streams_are_apart():
     assert overlong(pa.array([0, 5, 10, 20, 30]), pa.array([4, 9000, 5, 5, 5]), pa.array([2, 1, 1, 1, 1])) == [1]  # fmt: skip
 
 
+def test_durations_of_zero_are_no_measure():
+    """Of six with four of no length the median is that of the other two."""
+    import pyarrow as pa
+
+    start, duration = pa.array([0, 1, 2, 3, 4, 5]), pa.array([9, 0, 0, 0, 0, 8])
+
+    assert overlong(start, duration, pa.array([1] * 6)) == []
+
+
+def test_activities_of_no_stream_may_overlap(tmp_path):
+    """A long one beside short ones is believed where nothing says that they share a stream."""
+    rows = [kernel(0, 90_000, 1), *(kernel(at, at + 50, at) for at in range(100, 900, 100))]
+    alone = run(tmp_path, kernels=[row | {"streamId": None} for row in rows])
+
+    assert kernels(alone)[0]["duration_ns"] == 90_000
+
+
 @pytest.mark.parametrize(
     ("starts", "out"),
     [
