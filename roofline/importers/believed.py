@@ -27,11 +27,14 @@ def unusable(starts: "pa.ChunkedArray | pa.Array") -> "pa.ChunkedArray | pa.Arra
         return None
     wrong = pc.is_null(starts)
     if least is not None and most - least > _HOUR_NS:
-        middle = pc.quantile(starts, 0.5, interpolation="lower")[0]
+        others = starts.filter(pc.not_equal(starts, 0))
+        if least == 0 and pc.min(others).as_py() > _HOUR_NS:
+            wrong = pc.or_(wrong, pc.fill_null(pc.equal(starts, 0), False))
+        else:
+            others = starts
+        middle = pc.quantile(others, 0.5, interpolation="lower")[0]
         far = pc.greater(pc.abs(pc.subtract(starts, middle)), LONGEST_NS)
-        rest = pc.min(starts.filter(pc.not_equal(starts, 0))).as_py()
-        zero = pc.equal(starts, 0 if least == 0 and rest > _HOUR_NS else None)
-        wrong = pc.or_(wrong, pc.or_(pc.fill_null(far, False), pc.fill_null(zero, False)))
+        wrong = pc.or_(wrong, pc.fill_null(far, False))
     return wrong if pc.any(wrong).as_py() else None
 
 

@@ -146,6 +146,8 @@ def test_activities_of_no_stream_may_overlap(tmp_path):
     ("starts", "out"),
     [
         ([0, 17 * 10**17, 17 * 10**17 + 5], [0]),  # not recorded
+        ([0, 17 * 10**17], [0]),
+        ([0, 0, 0, 17 * 10**17], [0, 1, 2]),
         ([5, 17 * 10**17, 17 * 10**17 + 5], [0]),  # not of this recording
         ([0, 4 * 3600 * 10**9, 4 * 3600 * 10**9 + 9], [0]),  # not recorded, on a machine just begun
         ([0, 5, 3000 * 10**9], []),
