@@ -18,7 +18,8 @@ def decoded(stream: BinaryIO, head: bytes) -> Iterable[str]:
 class Lines:
     """The lines of one file as far as they are whole; `early` then says how it ends, "" is well.
 
-    A last line without its end may be cut, unless a quote closes it: of a number nobody knows.
+    A last line without its end counts where it has as many cells as the line before it.  Whether
+    its last number is whole nobody knows, unless a quote closes it: that is said.
     """
 
     def __init__(self, source: Source):
@@ -26,7 +27,7 @@ class Lines:
         self._source = source
 
     def __iter__(self) -> Iterator[str]:
-        quotes = 0
+        quotes, before = 0, ""
         with self._source.open() as stream:
             try:
                 for line in decoded(stream, self._source.head):
@@ -34,12 +35,18 @@ class Lines:
                     if line.endswith("\n") or (line.endswith('"') and quotes % 2 == 0):
                         yield line
                     elif line.strip(" \t\0"):
-                        self.early = (
-                            f"the last line of {self._source.name} has no end, so it may be cut: "
-                            "left out"
-                        )
+                        yield from self._last(line, before, open_=quotes % 2 == 1)
+                    before = line
             except DAMAGE as error:
                 self.early = damaged(self._source, error)
+
+    def _last(self, line: str, before: str, open_: bool) -> Iterator[str]:
+        self.early = f"the last line of {self._source.name} has no end, so it may be cut: "
+        if open_ or len(cells(line)) != len(cells(before)):
+            self.early += "left out"
+        else:
+            self.early += "its last cell may not be whole"
+            yield line
 
 
 def whole(source: Source) -> tuple[bytes, str]:

@@ -282,6 +282,14 @@ def test_a_trace_that_is_cut(tmp_path):
     assert "the last line of file0 has no end, so it may be cut: left out" in said(run)
 
 
+def test_a_file_without_a_last_line_end(tmp_path):
+    """An editor saved it so, or it is cut in its last number: the row counts, and that is said."""
+    run = imported(tmp_path, TRACE.rstrip("\n"))
+
+    assert len(run.rows()) == len(imported(tmp_path, TRACE).rows())
+    assert "its last cell may not be whole" in said(run)
+
+
 def test_a_row_that_is_short(tmp_path):
     """Left out and counted."""
     run = imported(tmp_path, TRACE + '"KERNEL_DISPATCH","Agent 7",17\n')
