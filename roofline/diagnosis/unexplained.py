@@ -6,7 +6,7 @@ from roofline.diagnosis.doubts.profilers import counters_by
 from roofline.diagnosis.kernels.evidence import readings_of
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
-from roofline.program.starting import OURS
+from roofline.program.device.starting import OURS
 from roofline.units import show_share
 
 # What rules about kernels read, in words, and what the names of its facts begin with.

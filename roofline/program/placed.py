@@ -10,7 +10,7 @@ from roofline.device import DRAM, Resource, Roof
 from roofline.measurement import CacheState
 from roofline.placement import Placement, place
 from roofline.program.alike import MAY_BE_ONE, Settled, are_one, bounded, in_some
-from roofline.program.counted import Counted, counted
+from roofline.program.counters.counted import Counted, counted
 from roofline.runfile import Run, Signature
 from roofline.work import Work, unknown
 

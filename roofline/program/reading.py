@@ -9,18 +9,18 @@ from roofline.counters import Reading
 from roofline.device import DISPATCH, LAUNCH, Device, Roof
 from roofline.errors import BadInput, NotFound
 from roofline.placement import Placement, place
-from roofline.program import sampled
 from roofline.program.chains import Chain, chains
 from roofline.program.columns import measured_steps
-from roofline.program.critical import CriticalPath, critical_path
-from roofline.program.host import Copy, HostCall, Kernels, copies, host_calls, kernels
+from roofline.program.counters import sampled
+from roofline.program.counters.replays import Replay, replays
+from roofline.program.device.critical import CriticalPath, critical_path
+from roofline.program.device.host import Copy, HostCall, Kernels, copies, host_calls, kernels
+from roofline.program.device.launches import MainKernel, main_kernels
+from roofline.program.device.overlap import Overlap, overlap
+from roofline.program.device.starting import Starting, starting
 from roofline.program.item import Conditions, Item, Part, line, total
-from roofline.program.launches import MainKernel, main_kernels
-from roofline.program.overlap import Overlap, overlap
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
-from roofline.program.replays import Replay, replays
-from roofline.program.starting import Starting, starting
 from roofline.program.threads import other_threads
 from roofline.program.timing import busy_ns, outside_ns, timed, times_s
 from roofline.runfile import Gap, Recorder, Run, waited_share

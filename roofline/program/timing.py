@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roofline.kept import Kept, column
+from roofline.program.boundary.levels import levels
 from roofline.program.columns import batches, in_steps, is_kind, total_ns, union_ns
-from roofline.program.levels import levels
 from roofline.program.placed import Placed
 from roofline.runfile import Run
 

@@ -13,7 +13,7 @@ from roofline.device import DRAM, HIERARCHY
 from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.diagnosis.timeline import timeline
 from roofline.program import Item, Program
-from roofline.program.replays import Replay, ReplayedKernel
+from roofline.program.counters.replays import Replay, ReplayedKernel
 from roofline.runfile import NO_COUNTERS
 from roofline.units import show, show_share
 from roofline.work import Ledger

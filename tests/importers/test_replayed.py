@@ -276,7 +276,9 @@ def test_a_mangled_name_is_still_the_functions(by_torch, by_ncu, function):
 def test_every_kernel_of_a_program_is_called_the_same_by_all():
     """72 launches of common operators on an H200, in order: as torch 2.11 names them, as ncu 2025.3
     does when it is asked for whole names, and as it shortens them."""
-    recorded = json.loads(gzip.decompress((Path(__file__).parent / "replayed_names.json.gz").read_bytes()))
+    recorded = json.loads(
+        gzip.decompress((Path(__file__).parent / "replayed_names.json.gz").read_bytes())
+    )
     launches = list(zip(recorded["torch"], recorded["whole"], recorded["short"], strict=True))
 
     assert len(launches) == 72

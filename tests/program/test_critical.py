@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.program import critical
-from roofline.program.critical import critical_path
-from roofline.program.overlap import overlap
+from roofline.program.device import critical
+from roofline.program.device.critical import critical_path
+from roofline.program.device.overlap import overlap
 from roofline.report import device_time
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.runs import RECORDER, device

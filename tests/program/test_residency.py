@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from roofline.call import Call
 from roofline.device import DRAM, L1, L2, Ceiling
 from roofline.program import read
-from roofline.program.residency import NEVER, reaches
+from roofline.program.boundary.residency import NEVER, reaches
 from roofline.report.document import of_run
 from tests.runs import MEASURED, Script, call, device, tensor
 

@@ -6,8 +6,8 @@ from roofline.call import Tensor
 from roofline.device import DRAM, L2
 from roofline.program import read
 from roofline.program.batch.carried import strides_of
-from roofline.program.residency import NEVER
-from roofline.program.unnamed import Range, ranges
+from roofline.program.boundary.residency import NEVER
+from roofline.program.boundary.unnamed import Range, ranges
 from roofline.runfile import Signature
 from roofline.work import Entry, algorithmic
 from tests.runs import Script, call, tensor

@@ -27,7 +27,7 @@ from roofline.diagnosis.memory.traffic import copies
 from roofline.diagnosis.prediction import added
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
-from roofline.program.overlap import talks
+from roofline.program.device.overlap import talks
 from roofline.units import number_of
 
 WORTH = 0.02  # share of device time below which a kernel is not worth a line

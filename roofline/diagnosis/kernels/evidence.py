@@ -10,7 +10,7 @@ from roofline.counters import Reading
 from roofline.device import Resource
 from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.program import Item, Program
-from roofline.program.replays import Replay, ReplayedKernel
+from roofline.program.counters.replays import Replay, ReplayedKernel
 from roofline.work import Access
 
 MAIN = 0.5  # share of a call's device time from which one of its kernels speaks for it

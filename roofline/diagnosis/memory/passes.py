@@ -8,9 +8,9 @@ from roofline.diagnosis.doubts.above import in_doubt
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.worth import WORTH
 from roofline.program import Program
-from roofline.program.chain import together
-from roofline.program.chain_time import START, TOGETHER
 from roofline.program.chains import NEAR, Chain
+from roofline.program.chains.chain import together
+from roofline.program.chains.fused import START, TOGETHER
 from roofline.units import number_of, show
 
 PASSES = 1.25  # assumed: fewer passes than this over the least are not excess

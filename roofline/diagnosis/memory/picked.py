@@ -7,7 +7,7 @@ from roofline.diagnosis.prediction import to_roof_s
 from roofline.diagnosis.rule import Finding
 from roofline.diagnosis.worth import visible
 from roofline.program import Item, Program
-from roofline.program.chain import NEAR
+from roofline.program.chains.chain import NEAR
 from roofline.units import show
 from roofline.work import Ledger
 

@@ -7,7 +7,7 @@ from roofline.device import LAUNCH, PCIE
 from roofline.diagnosis.prediction import down_to
 from roofline.diagnosis.rule import Finding
 from roofline.program import Program
-from roofline.program.host import Copy, HostCall
+from roofline.program.device.host import Copy, HostCall
 from roofline.units import number_of, show, show_share
 
 FELT = 0.02  # share of a step from which it is said

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from roofline.call import Tensor
-from roofline.program.following import read_by_size, written_by_size
-from roofline.program.residency import NEVER, reach
+from roofline.program.boundary.following import read_by_size, written_by_size
+from roofline.program.boundary.residency import NEVER, reach
 from roofline.runfile import Signature
 
 _FOLLOWED = 64  # B: a scalar's size fits everything and follows nothing

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from roofline.device import Resource
-from roofline.program.chain_time import fused
+from roofline.program.chains.fused import fused
 from roofline.program.placed import Placed
 
 NEAR = 0.8  # assumed: from this share of its roof on, a call is said to be on it

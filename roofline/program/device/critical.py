@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.program.columns import batches, is_kind, measured_steps
-from roofline.program.overlap import communicates
+from roofline.program.device.overlap import communicates
 from roofline.runfile import Run
 
 if TYPE_CHECKING:

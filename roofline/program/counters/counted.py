@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from roofline import counters
 from roofline.counters import Reading
-from roofline.program import sampled
 from roofline.program.columns import batches, is_kind
+from roofline.program.counters import sampled
 from roofline.runfile import Run
 from roofline.work import Entry, Exactness, Ledger
 

@@ -5,18 +5,18 @@ normalisations, copies), where every call reads something that an earlier one of
 Free calls (views) do not break it; everything else does, what is unaccounted included.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from roofline import ops
 from roofline.device import HIERARCHY
-from roofline.program.chain import NEAR, Alike, Chain, Link, build
+from roofline.program.boundary.following import by_size, by_storage
+from roofline.program.boundary.residency import read
+from roofline.program.chains.chain import NEAR, Alike, Chain, Link, build
 from roofline.program.columns import storages, values
-from roofline.program.following import by_size, by_storage
 from roofline.program.placed import Placed
-from roofline.program.residency import read
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
     known: dict[tuple[tuple[int, int], ...], Sequence[Link]] = {}
     found: dict[tuple[object, ...], Alike] = {}
     runs = _streaming(_rows(run, events, placed, recorded, last_read), placed)
-    for calls in runs if recorded else chain.from_iterable(map(_repeats, runs)):
+    for calls in runs if recorded else itertools.chain.from_iterable(map(_repeats, runs)):
         pattern = tuple((call.signature, call.level) for call in calls)
         if recorded:
             links = _linked(calls, placed, recorded)

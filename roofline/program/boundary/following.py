@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from roofline.call import Tensor
 from roofline.device import DRAM
-from roofline.program.residency import read
+from roofline.program.boundary.residency import read
 from roofline.runfile import Signature
 
 Memory = tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]  # reads, writes: (storage, B)

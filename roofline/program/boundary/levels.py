@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from roofline.device import HIERARCHY
 from roofline.placement import ABOVE
+from roofline.program.boundary.residency import reaches
+from roofline.program.boundary.unnamed import OPEN, Range, ranges
 from roofline.program.columns import batches, storages
 from roofline.program.placed import Placed
-from roofline.program.residency import reaches
-from roofline.program.unnamed import OPEN, Range, ranges
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
