@@ -36,6 +36,15 @@ class Timeline:
     evidence: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The lines that hold most of what is to win."""
+
+    few: int
+    lines: int  # of all
+    share: float  # that they hold
+
+
 def timeline(program: Program) -> Timeline | None:
     """The kind of a program's time; None where nothing ran on a device, or no time is known."""
     whole, kernels = program.whole, program.kernels
@@ -56,12 +65,14 @@ def timeline(program: Program) -> Timeline | None:
         _tiny(program),
         *_most(lines, few, most, steps),
     )
-    kind, claim = _kind(program, idle_s, idle, copied_s / whole.busy_s, few, len(lines))
+    every = sum(seconds for _, seconds in lines)
+    held = Held(few, len(lines), most / every if every else 0.0)
+    kind, claim = _kind(program, idle_s, idle, copied_s / whole.busy_s, held)
     return Timeline(kind=kind, claim=claim, evidence=evidence)
 
 
 def _kind(
-    program: Program, idle_s: float, idle: float, copied: float, few: int, lines: int
+    program: Program, idle_s: float, idle: float, copied: float, held: Held
 ) -> tuple[Kind, str]:
     whole, kernels, steps = program.whole, program.kernels, program.conditions.steps
     assert kernels is not None
@@ -86,14 +97,10 @@ def _kind(
             f"trains of tiny kernels: {tiny:.0%} of device time goes into kernels that are over "
             "before the next can be started"
         )
-    if few <= FEW:
-        return "a few slow kernels", (
-            f"a few slow kernels: {few} of {number_of(lines, 'line')} hold {MOST:.0%} of what is "
-            "to win"
-        )
-    return "many kernels", (
-        f"many kernels: {few} of {number_of(lines, 'line')} hold {MOST:.0%} of what is to win"
-    )
+    told = f"{held.few} of {number_of(held.lines, 'line')} hold {held.share:.0%} of what is to win"
+    if held.few <= FEW:
+        return "a few slow kernels", f"a few slow kernels: {told}"
+    return "many kernels", f"many kernels: {told}"
 
 
 def _idle(program: Program) -> str:

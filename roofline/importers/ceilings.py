@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from roofline.device import Ceiling, Device, Resource
 from roofline.devices import find
 from roofline.importers.format import Options, Source
+from roofline.importers.stated import stated
 from roofline.provenance import Basis, Provenance
 from roofline.runfile import Recorder, Run, Step, table
 
@@ -37,7 +38,8 @@ def run_of(
 ) -> Run:
     """The run of a device with these ceilings: the stated device's facts, or only a name."""
     if options.device is not None:
-        device = replace(find(options.device), ceilings=tuple(ceilings))
+        device = stated(options.device, source.name, [name])
+        device = replace(find(device.id), ceilings=tuple(ceilings))
     else:
         device = Device(
             id="-".join(name.lower().split()),

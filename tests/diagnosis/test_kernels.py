@@ -302,14 +302,17 @@ def test_one_cause_is_one_finding():
     assert finding["RF402"].saves_s == pytest.approx(1.5e-3)
 
 
-def own_view(seen: dict[str, float]):
-    """RF410 of a kernel of which only percentages were collected."""
+def own_view(*seen: dict[str, float]):
+    """RF410 of kernels of which only percentages were collected."""
     events = table([
-        Event(signature=0, kind="kernel", step=0, start_ns=0, duration_ns=1_000_000, counters=seen)
+        Event(signature=at, kind="kernel", step=0, start_ns=at * 1_000_000, duration_ns=1_000_000,
+              counters=counters)
+        for at, counters in enumerate(seen)
     ])  # fmt: skip
+    names = ("gemm<half>", "add<half>")[: len(seen)]
     run = Run(
-        recorder=RECORDER, device=CARD, signatures=(Signature(name="gemm<half>"),),
-        steps=(Step(start_ns=0, duration_ns=1_000_000),), gaps=(), events=events,
+        recorder=RECORDER, device=CARD, signatures=tuple(Signature(name=name) for name in names),
+        steps=(Step(start_ns=0, duration_ns=1_000_000 * len(seen)),), gaps=(), events=events,
     )  # fmt: skip
     return [f for f in diagnose(read(run)) if f.code == "RF410"]
 
@@ -325,6 +328,15 @@ def test_the_profilers_own_view_where_nothing_could_be_counted():
     assert "compute-bound by the profiler's own view" in finding.claim
     assert "at 96 % of its peak" in finding.claim
     assert "sm throughput 47 %" in finding.evidence
+
+
+def test_memory_and_compute_are_two_findings():
+    sm, dram = (f"{name}.avg.pct_of_peak_sustained_elapsed"
+                for name in ("sm__throughput", "gpu__dram_throughput"))  # fmt: skip
+    found = own_view({sm: 90.0, dram: 12.0}, {sm: 6.0, dram: 87.0})
+
+    claims = {f.claim.split(" by the")[0] for f in found}
+    assert claims == {"gemm is compute-bound", "add is memory-bound"}
 
 
 @pytest.mark.parametrize(("value", "said"), [(90.0, 1), (102.0, 1), (175.0, 0)])

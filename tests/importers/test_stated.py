@@ -6,6 +6,7 @@ from roofline.errors import BadInput
 from roofline.importers import Options, load
 from tests.importers.kineto.traces import H200, Trace, matmul
 from tests.importers.ncu.exports import details, launch, metrics, raw
+from tests.importers.rocprof.test_tables import TRACE as rocprof_trace
 
 NAME, TIME = "device__attribute_display_name", "gpu__time_duration.sum"
 UNITS = {TIME: "usecond", NAME: ""}
@@ -64,6 +65,18 @@ def test_an_export_that_leaves_it_open_and_one_that_contradicts(tmp_path):
         load([long], Options(device="h200"))
     with pytest.raises(BadInput, match="recorded on NVIDIA H200, and --device says NVIDIA A100"):
         load([page(tmp_path, one("NVIDIA H200"))], Options(device="a100-sxm4-80gb"))
+
+
+def test_a_profiler_or_a_name_of_one_maker_contradicts_the_devices_of_another(tmp_path):
+    """rocprof knows AMD's devices alone; nobody knows which this "AMD Radeon Graphics" is."""
+    rocprof = page(tmp_path, rocprof_trace)
+    assert load([rocprof], Options(device="mi300x")).device.id == "amd-mi300x"
+    with pytest.raises(BadInput, match="recorded on AMD, and --device says NVIDIA H200"):
+        load([rocprof], Options(device="h200"))
+    hip = trace(tmp_path, deviceProperties=[{"id": 0, "name": "AMD Radeon Graphics"}])
+    assert load([hip], Options(device="mi210")).device.id == "amd-mi210"
+    with pytest.raises(BadInput, match="recorded on AMD Radeon Graphics, and --device says"):
+        load([hip], Options(device="h200"))
 
 
 @pytest.mark.parametrize("text", [one("NVIDIA A100-SXM4-80GB", "8.0"), one("", "8.0")])

@@ -164,7 +164,7 @@ def test_one_command_one_run(machine, tmp_path, capfd):
     assert options["ln.py"] == "--size"
     assert run.replays.tool == "Nsight Compute"
     assert "counters of one call by Nsight Compute: caches flushed, clocks free" in said.out
-    assert "a few slow kernels: 4 of 8 lines hold 80% of what is to win" in said.out
+    assert "a few slow kernels: 4 of 8 lines hold 90% of what is to win" in said.out
     assert "running it again under ncu, which replays 2 launches of 1 kernel" in said.err
 
 
@@ -199,7 +199,7 @@ def test_without_a_profiler_the_timeline_alone(machine, tmp_path, monkeypatch, c
     assert run.replays is None
     assert run.gaps[-1].what.startswith("this is the timeline alone: there is no `ncu` on the PATH")
     assert "this is the timeline alone" in said.out
-    assert "a few slow kernels: 4 of 8 lines hold 80% of what is to win" in said.out
+    assert "a few slow kernels: 4 of 8 lines hold 90% of what is to win" in said.out
 
 
 @pytest.mark.parametrize(

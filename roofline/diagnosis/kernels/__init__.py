@@ -18,7 +18,7 @@ from roofline.diagnosis.kernels.memory import (
     uncoalesced,
 )
 from roofline.diagnosis.kernels.occupancy import few_blocks, low_occupancy, spills, tail
-from roofline.diagnosis.kernels.own_view import busy_part
+from roofline.diagnosis.kernels.own_view import IN_MEMORY, busy_part
 from roofline.diagnosis.kernels.pipes import no_fma, special_functions, wrong_pipe
 from roofline.diagnosis.kernels.shape import square_tile
 from roofline.diagnosis.kernels.stalls import nothing_busy
@@ -40,9 +40,10 @@ RULES = (
 
 def from_counters(program: Program) -> Iterator[Finding]:
     """RF202, RF401 to RF414: kernels that take a visible share of the time, one finding a cause."""
-    causes: dict[str, list[Finding]] = {}
+    causes: dict[tuple[str, bool], list[Finding]] = {}
     for finding in _each(program):
-        causes.setdefault(finding.code, []).append(finding)
+        kind = (finding.code, IN_MEMORY in finding.claim)
+        causes.setdefault(kind, []).append(finding)
     for findings in causes.values():
         yield _merged(sorted(findings, key=lambda f: f.saves_s or 0.0, reverse=True))
 

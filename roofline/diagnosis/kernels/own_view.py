@@ -8,6 +8,7 @@ from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, brief, kernel_f
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 
+IN_MEMORY = "is memory-bound by the profiler's own view"
 MOST = 105  # %: a part that is busier than that was not counted rightly, which is told by itself
 SHOWN = ("tensor_pipe", "fma_pipe", "sm_throughput", "memory_throughput", "dram_throughput")
 
@@ -23,12 +24,12 @@ def busy_part(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         for other in SHOWN
         if other != name and (value := fact(other)) is not None
     )
-    what = "memory" if "memory" in name or name.startswith(("dram", "l1", "l2")) else "compute"
+    in_memory = "memory" in name or name.startswith(("dram", "l1", "l2"))
+    what = IN_MEMORY if in_memory else IN_MEMORY.replace("memory", "compute")
     yield kernel_finding(
         "RF410",
         item,
-        f"{brief(item.name)} is {what}-bound by the profiler's own view: "
-        f"{name.replace('_', ' ')} at {reading.value:.0f} % of its peak",
+        f"{brief(item.name)} {what}: {name.replace('_', ' ')} at {reading.value:.0f} % of its peak",
         (*others, *([reading.mark] if reading.mark else []))
         or ("how busy its other parts were was not collected",),
         "collect flop and bytes as well (`roofline ncu`), to place it under a roof",

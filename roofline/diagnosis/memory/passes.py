@@ -69,6 +69,7 @@ def _excess(whole: Chain, parts: Sequence[Chain], steps: int) -> Finding:
     alone, least = len(parts) == 1, "at least " if whole.by_size else ""
     where = f" in {whole.module}" if whole.module else ""
     calls = number_of(len(whole.names), "operator")
+    each = " each time" if alone and whole.count != steps else ""
     return Finding(
         code="RF101",
         item=_short(whole.names) if alone else "the optimizer's update",
@@ -79,8 +80,8 @@ def _excess(whole: Chain, parts: Sequence[Chain], steps: int) -> Finding:
         ),
         evidence=(
             *_listed(parts, steps),
-            f"{show(whole.moved, 'B')} by formula against {least}{show(whole.least, 'B')} that "
-            f"enter or leave: {'at most ' if whole.by_size else ''}"
+            f"{show(whole.moved, 'B')} by formula{each} against {least}{show(whole.least, 'B')} "
+            f"that enter or leave: {'at most ' if whole.by_size else ''}"
             f"{whole.moved / whole.least:.1f} times",
             _on_roof(whole),
             *(

@@ -27,6 +27,7 @@ from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
 from roofline.importers.format import Format, Options, Source, one
 from roofline.importers.nsys import stats
+from roofline.importers.stated import stated
 from roofline.runfile import Recorder, Run
 from roofline.units import number_of
 
@@ -58,7 +59,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         raise BadInput(f"{source.name}: no device activity has a usable start")
     made = convert(joined, database, line)
     warnings = [*database.lacks, *joined.warnings, *made.warnings]
-    device = _device(database.gpus, joined.device, options, warnings)
+    device = _device(database.gpus, joined.device, source.name, options, warnings)
     how = (
         f"{number_of(len(made.steps), 'step')} by NVTX ranges"
         if made.marked
@@ -89,13 +90,13 @@ def _versions(export: Mapping[str, str]) -> dict[str, str]:
 
 
 def _device(
-    gpus: Mapping[int, str], used: int | None, options: Options, warnings: list[str]
+    gpus: Mapping[int, str], used: int | None, file: str, options: Options, warnings: list[str]
 ) -> Device | None:
-    if options.device is not None:
-        return resolve(options.device)
     name = gpus.get(used) if used is not None else None
     if name is None and len(set(gpus.values())) == 1:
         name = next(iter(gpus.values()))
+    if options.device is not None:
+        return stated(options.device, file, [name or ""], maker="NVIDIA")
     if name is None:
         return None
     try:

@@ -25,6 +25,7 @@ from roofline.importers.marks import mark_of
 from roofline.importers.rocprof.dispatch import Dispatch, convert
 from roofline.importers.rocprof.document import RECORDS, ROOT, Document
 from roofline.importers.rocprof.tables import Tables
+from roofline.importers.stated import stated
 from roofline.measurement import CacheState
 from roofline.runfile import Recorder, Run
 from roofline.units import number_of
@@ -76,7 +77,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         warnings.append(f"{number_of(tables.short, 'row')} cut short and left out")
     if tables.skipped:
         warnings.append(f"{tables.skipped} tables were not read: nothing in them is of kernels")
-    device = _device(products, made.agent, options, warnings)
+    device = _device(products, made.agent, sources[0].name, options, warnings)
     return Run(
         recorder=Recorder(
             tool="rocprof",
@@ -96,11 +97,11 @@ def load(sources: Sequence[Source], options: Options) -> Run:
 
 
 def _device(
-    products: dict[str, str], agent: str, options: Options, warnings: list[str]
+    products: dict[str, str], agent: str, file: str, options: Options, warnings: list[str]
 ) -> Device | None:
-    if options.device is not None:
-        return resolve(options.device)
     names = {products[agent]} if agent in products else set(products.values())
+    if options.device is not None:
+        return stated(options.device, file, names, maker="AMD")
     if len(names) != 1:
         warnings.append("the files do not name the GPU; --device NAME does")
         return None

@@ -421,7 +421,9 @@ def test_a_write_that_was_interrupted(driver, tmp_path):
 
 
 def test_the_device_can_be_stated(tmp_path):
-    """And beats what the file says."""
+    """Where the file leaves it open, and never against what it says."""
     path = write(tmp_path / "x", **TWO)
 
-    assert load([path], Options(device="a100-sxm4-80gb")).device.name.startswith("NVIDIA A100")
+    assert load([path], Options(device="h100-sxm")).device.name.startswith("NVIDIA H100")
+    with pytest.raises(BadInput, match=r"recorded on NVIDIA H100.*--device says NVIDIA A100"):
+        load([path], Options(device="a100-sxm4-80gb"))
