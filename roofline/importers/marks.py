@@ -34,7 +34,7 @@ def _decided(cells: Iterable[str], file: str) -> Mark:
         if mark is not None:
             votes[mark] += 1
         elif _either(cell):
-            unsure = unsure or cell
+            unsure = unsure or cell.strip()
     if max(votes.values()) > SURE * min(votes.values()):
         return max(votes, key=lambda mark: votes[mark])
     if not unsure and not any(votes.values()):

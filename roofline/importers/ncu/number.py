@@ -111,7 +111,7 @@ def decimal_mark(cells: Iterable[Cell], file: str) -> Mark:
     left: list[Mark] = [m for m in votes if not any(_implausible(c, m) for c in unsure)]
     if len(left) == 1 and not any(votes.values()):
         return left[0]
-    example = unsure[0][2] if unsure else "its numbers"
+    example = " ".join(unsure[0][2].split()) if unsure else "its numbers"
     raise BadInput(
         f"{file}: {example} can be read with a decimal point or a decimal comma; "
         "say which with --decimal . or --decimal ,"

@@ -371,3 +371,15 @@ def test_kernels_without_paths(tmp_path):
 
     assert [s.name for s in imported(tmp_path, text).signatures] == ["add<float>"]
     assert "ann" in imported(tmp_path, text, keep_private=True).signatures[0].name
+
+
+def test_a_number_that_may_be_either_is_named_in_one_line(tmp_path):
+    """Also where its cell holds a line end."""
+    text = TRACE.replace("1551401624468706", '"\n155140162446,870"')
+    with pytest.raises(BadInput) as raised:
+        imported(tmp_path, text)
+
+    assert "155140162446,870 can be read with a decimal point or a decimal comma" in str(
+        raised.value
+    )
+    assert "\n" not in str(raised.value)
