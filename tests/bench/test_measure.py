@@ -29,6 +29,7 @@ from roofline.device import (
     VECTOR_FP64,
     VECTOR_INT32,
     Ceiling,
+    Fact,
     Reach,
     Resource,
     Variant,
@@ -139,7 +140,10 @@ def part(*found, error: type[BaseException] | None = None):
 
 
 def parts(monkeypatch, *chosen) -> None:
+    """A measurement of these parts, on a machine whose page faults cost 2 us."""
+    fault = Fact(name="page_fault", value=2e-6, unit="s", provenance=TOY)
     monkeypatch.setattr(ceilings, "_parts", lambda *_: iter(chosen))
+    monkeypatch.setattr(ceilings, "page_fault", lambda *_: fault)
 
 
 ONE = ceiling(DRAM, 1e10, access="read", threads=1)
