@@ -30,11 +30,6 @@ class Function:
 
     handle: ctypes.c_void_p
 
-    def allow_shared(self, size: int) -> None:
-        """Let a block have that many bytes of dynamic shared memory."""
-        attribute = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        _check(_driver().cuFuncSetAttribute(self.handle, attribute, ctypes.c_int(size)))
-
     def launcher(
         self, grid: int, block: int, arguments: Sequence[Argument], shared: int = 0
     ) -> Callable[[], None]:
