@@ -22,7 +22,7 @@ from roofline.program.item import Conditions, Item, Part, line, total
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
 from roofline.program.threads import other_threads
-from roofline.program.timing import busy_ns, outside_ns, timed, times_s
+from roofline.program.timing import busy_ns, others_ns, outside_ns, timed, times_s
 from roofline.runfile import Gap, Recorder, Run, waited_share
 from roofline.work import Ledger, Work
 
@@ -34,7 +34,8 @@ class Totals:
     steps: int
     step_s: float | None  # wall time without the recorder's own work
     busy_s: float | None
-    gap_s: float | None  # wall time in which no operator ran
+    others_s: float | None  # wall time in which only work of no measured step ran
+    gap_s: float | None  # wall time in which nothing ran
     roof_s: float | None  # the parts' roof times, one after the other
     loose_roof_s: float | None  # the most that one resource needs for all parts
     lost_s: float | None  # step_s - roof_s
@@ -117,6 +118,7 @@ def read(run: Run) -> Program:
     steps = measured_steps(run)
     if not steps:
         raise BadInput("the run holds no measured step: every step was dropped as warm-up")
+    beside_ns = others_ns(run)
     placed = recount(run)
     conditions = Conditions(
         roof=placed.roof,
@@ -133,7 +135,7 @@ def read(run: Run) -> Program:
         conditions=conditions,
         parts=parts,
         chains=chains(run, events, placed),
-        whole=_totals(run, parts, conditions),
+        whole=_totals(run, parts, conditions, beside_ns),
         gaps=(*run.gaps, *other_threads(parts, run.recorder.threads)),
         facts={signature: seen.facts for signature, seen in placed.counted.items()},
         main_kernels=main_kernels(run),
@@ -145,7 +147,7 @@ def read(run: Run) -> Program:
         copies=copies(run),
         kernels=kernels(run, conditions.call_overhead_s),
         overlap=overlap(run),
-        path=critical_path(run),
+        path=critical_path(run, beside_ns),
         starting=starting(run),
     )
 
@@ -179,8 +181,9 @@ def single(
 
 
 _UNTIMED = Totals(
-    steps=1, step_s=None, busy_s=None, gap_s=None, roof_s=None, loose_roof_s=None, lost_s=None,
-    overhead_s=None, bookkeeping_s=None, coverage=None, in_part=None, waited=None, calls=1,
+    steps=1, step_s=None, busy_s=None, others_s=None, gap_s=None, roof_s=None, loose_roof_s=None,
+    lost_s=None, overhead_s=None, bookkeeping_s=None, coverage=None, in_part=None, waited=None,
+    calls=1,
 )  # fmt: skip
 
 
@@ -189,17 +192,17 @@ def _call_overhead_s(roof: Roof) -> float | None:
     return None if ceiling is None else 1 / ceiling.rate
 
 
-def _step_s(without_recorder_s: float, busy_s: float | None) -> float | None:
+def _step_s(without_recorder_s: float, busy_s: float | None, others_s: float) -> float | None:
     """Time of a step without the recorder's work: no less than something was busy.
 
     On a device the recorder's work on the host may hide behind kernels and then cost nothing.
     """
     if without_recorder_s <= 0:
         return busy_s
-    return max(without_recorder_s, busy_s or 0.0)
+    return max(without_recorder_s, (busy_s or 0.0) + others_s)
 
 
-def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals:
+def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions, beside_ns: int) -> Totals:
     n = conditions.steps
     steps = [run.steps[i] for i in measured_steps(run)]
     wall_ns = sum(s.duration_ns - s.bookkeeping_ns for s in steps)
@@ -207,7 +210,8 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals
     busy_s = None if covered is None else covered / n / 1e9
     # A profiler of single kernels records no time around them: its steps have no length.
     walled = any(s.duration_ns for s in steps)
-    step_s = _step_s(wall_ns / n / 1e9, busy_s) if walled else None
+    others_s = beside_ns / n / 1e9 if walled else 0.0
+    step_s = _step_s(wall_ns / n / 1e9, busy_s, others_s) if walled else None
     whole = line("program", parts, conditions) if parts else None
     roof_s = None if whole is None or whole.roof_s is None else whole.roof_s / n
     loose_s = None if whole is None else whole.placement.roof_s
@@ -215,7 +219,8 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions) -> Totals
         steps=n,
         step_s=step_s,
         busy_s=busy_s,
-        gap_s=None if step_s is None or busy_s is None else step_s - busy_s,
+        others_s=others_s if walled else None,
+        gap_s=None if step_s is None or busy_s is None else step_s - busy_s - others_s,
         roof_s=roof_s,
         loose_roof_s=None if loose_s is None else loose_s / n,
         lost_s=None if step_s is None or roof_s is None else step_s - roof_s,

@@ -110,6 +110,40 @@ def busy_ns(run: Run) -> int | None:
     return union_ns(events, chosen) if pc.any(known).as_py() else None
 
 
+def others_ns(run: Run) -> int:
+    """Time within measured steps that only work of no measured step covers.
+
+    Kernels from before the recording or from the warm-up keep a device busy as well as its own do.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    events, ours = run.events, in_steps(run)
+    device = is_kind(events, _ON_DEVICE)
+    chosen = device if pc.any(pc.and_(ours, device)).as_py() else is_kind(events, _CALLS)
+    own = pc.and_(chosen, ours)
+    if pc.all(pc.or_(ours, pc.invert(chosen))).as_py() is not False:
+        return 0
+    # The part of any intervals that lies within the steps is theirs and the steps' together, less
+    # what either covers beside the other.
+    steps = [step for step in run.steps if not step.warmup]
+    window = pa.table({
+        "start_ns": pa.array([step.start_ns for step in steps], pa.int64()),
+        "duration_ns": pa.array([step.duration_ns for step in steps], pa.int64()),
+    })  # fmt: skip
+    both = pa.concat_tables([window, events.select(["start_ns", "duration_ns"])])
+    within = pa.array([True] * len(steps))
+
+    def beyond(some: "pa.ChunkedArray") -> int:
+        """Time of what is chosen outside of every step."""
+        beside = pa.chunked_array([within, *some.chunks])
+        nothing = pa.chunked_array([within, pa.nulls(len(some), pa.bool_()).fill_null(False)])
+        return union_ns(both, beside) - union_ns(both, nothing)
+
+    busy, with_others = union_ns(events, own), union_ns(events, chosen)
+    return (with_others - beyond(chosen)) - (busy - beyond(own))
+
+
 def outside_ns(run: Run) -> int:
     """Known time of what belongs to no step: of the device where anything ran on one."""
     import pyarrow.compute as pc

@@ -26,6 +26,7 @@ def of_program(program: Program) -> Document:
             "kernels_s": path.kernels_s / n,
             "communication_s": path.communication_s / n,
             "copies_s": path.copies_s / n,
+            "others_s": path.others_s / n,
             "waiting_s": path.waiting_s / n,
             "beside_s": path.beside_s / n,
             "longest": [{"name": name, "seconds": s / n} for name, s in path.longest[:8]],
@@ -40,7 +41,8 @@ def words(whole: Document | None) -> str:
         return ""
     parts = (
         ("kernels", path["kernels_s"]), ("communication", path["communication_s"]),
-        ("copies", path["copies_s"]), ("waiting for the host", path["waiting_s"]),
+        ("copies", path["copies_s"]), ("work of no step", path.get("others_s") or 0.0),
+        ("waiting for the host", path["waiting_s"]),
     )  # fmt: skip
     length = sum(seconds for _, seconds in parts)
     named = [f"{name} {show(s, 's')} ({show_share(s / length)})" for name, s in parts if s > 0]

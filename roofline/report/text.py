@@ -231,6 +231,8 @@ def _notes(document: Document, rows: int) -> str:
         )
     if any(item["too_short"] for item in items[:rows]):
         notes.append("~ too short to time one by one")
+    if whole and whole.get("others_s"):
+        notes.append(f"{seconds(whole['others_s'])} a step only ran what belongs to no step")
     if whole and whole["gap_s"] is not None and whole["step_s"]:
         notes.append(f"{seconds(whole['gap_s'])} a step no operator ran")
     if whole and whole["bookkeeping_s"]:

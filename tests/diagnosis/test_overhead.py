@@ -324,3 +324,28 @@ def test_what_passes_beside_a_start_is_still_told():
 
     assert "50% of the run is start-up" in found["RF308"].claim
     assert "50% of a step no operator runs" in found["RF302"].claim
+
+
+def test_a_device_busy_with_kernels_of_no_step_is_not_idle():
+    """100 of 300 us are its own, 10 us every 30; kernels of no step fill 140 of the other 200.
+
+    They begin 40 us before the step and end 40 us after it.
+    """
+    stream = Stream().kernels(10, 10, 30)
+    before = stream.findings(300)["RF301"]
+    first = stream.add("theirs", "kernel", -40, 210)
+    last = stream.add("theirs", "kernel", 260, 80)
+    for row in (first, last):
+        stream.events[row] = replace(stream.events[row], step=-1)
+    run = Run(
+        recorder=RECORDER, device=CARD, signatures=tuple(stream.signatures), gaps=(),
+        steps=(Step(start_ns=0, duration_ns=300_000),), events=table(stream.events),
+    )  # fmt: skip
+    whole, path = read(run).whole, read(run).path
+
+    # own kernels in -40..170: at 0, 30, ... 150, six of 10 us; in 260..300: at 270, one
+    assert whole.others_s == pytest.approx((170 - 60 + 40 - 10) * 1e-6)
+    assert whole.gap_s == pytest.approx((300 - 100 - 140) * 1e-6)
+    assert (path.others_s, path.waiting_s) == pytest.approx((140e-6, 60e-6))
+    assert before.saves_s == pytest.approx(200e-6)
+    assert "RF301" not in {f.code for f in diagnose(read(run))}  # 60 us, 20 % of the step

@@ -432,6 +432,11 @@ def test_a_step_is_a_bar_of_what_it_consists_of(open_page: Any) -> None:
         tile = page.locator(f"#sums div:has(.key.{name}) dd").all_text_contents()
         assert tile[0] == show(value, "s")
         assert percent(value / whole["step_s"]) + " of the step" in tile[1]
+    # What ran without belonging to a step is a part of its own, neither lost nor idle.
+    others = whole["gap_s"] / 4
+    document["program"] = whole | {"others_s": others, "gap_s": whole["gap_s"] - others}
+    words = open_page(document).get_attribute(".step", "aria-label")
+    assert f"{show(lost, 's')} lost in operators, {show(others, 's')} of no step" in words
     # Where the roof is longer than operators took (streams overlap) there is nothing to divide.
     document["program"] = whole | {"roof_s": whole["busy_s"] * 1.1}
     assert open_page(document).locator(".step").count() == 0

@@ -158,6 +158,7 @@ export interface Program {
   steps: number | null;
   step_s: number | null;
   busy_s: number | null;
+  others_s?: number | null; // in which only what belongs to no step ran
   gap_s: number | null;
   roof_s: number | null;
   loose_roof_s: number | null;

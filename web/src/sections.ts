@@ -20,6 +20,7 @@ export function sums(program: Program | null): Node[] {
     figure("in operators", program.busy_s, [program.step_s === null ? "measured" : share(program.busy_s)]),
     figure("roof", program.roof_s, ["least time", share(program.roof_s)], "roof"),
     figure("lost in operators", lost(program), ["above their roof", share(lost(program))], "lost"),
+    figure("of no step", program.others_s || null, ["what belongs to no step ran", share(program.others_s ?? null)], "others"),
     figure("between operators", program.gap_s, [share(program.gap_s)], "between"),
     figure("overhead", program.overhead_s, ["of starting operators"]),
   ];
@@ -27,30 +28,31 @@ export function sums(program: Program | null): Node[] {
 }
 
 interface Part {
-  name: "roof" | "lost" | "between";
+  name: "roof" | "lost" | "others" | "between";
   seconds: number;
 }
 
 // What operators took beyond their roof; null where it is longer than something ran, as with streams that overlap.
-function lost({ step_s, busy_s, gap_s, roof_s }: Program): number | null {
+function lost({ step_s, busy_s, others_s, gap_s, roof_s }: Program): number | null {
   if (busy_s === null || roof_s === null || roof_s > busy_s) return null;
-  const above = (step_s === null ? busy_s : step_s - (gap_s ?? 0)) - roof_s;
+  const above = (step_s === null ? busy_s : step_s - (gap_s ?? 0) - (others_s ?? 0)) - roof_s;
   return above < 0 ? null : above;
 }
 
 // What a step consists of; nothing where its parts do not add up to it.
 function parts(program: Program): Part[] {
-  const { step_s, roof_s, gap_s } = program;
+  const { step_s, roof_s, others_s, gap_s } = program;
   const above = lost(program);
   if (!step_s || roof_s === null || above === null) return [];
-  return [{ name: "roof", seconds: roof_s }, { name: "lost", seconds: above }, { name: "between", seconds: gap_s ?? 0 }];
+  const others: Part[] = others_s ? [{ name: "others", seconds: others_s }] : [];
+  return [{ name: "roof", seconds: roof_s }, { name: "lost", seconds: above }, ...others, { name: "between", seconds: gap_s ?? 0 }];
 }
 
 /** One step as a bar: what it needs, what operators take beyond that, and what lies between them. */
 export function step(program: Program | null): Node[] {
   const shown = program ? parts(program) : [];
   if (!shown.length) return [];
-  const words: Record<Part["name"], string> = { roof: "at the roof", lost: "lost in operators", between: "between operators" };
+  const words: Record<Part["name"], string> = { roof: "at the roof", lost: "lost in operators", others: "of no step", between: "between operators" };
   const told = shown.map(({ name, seconds }) => `${show(seconds, "s")} ${words[name]}`).join(", ");
   const pieces = shown.map(({ name, seconds }) => {
     const piece = el("span", { class: name, title: `${show(seconds, "s")} ${words[name]}` });

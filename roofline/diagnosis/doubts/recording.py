@@ -90,13 +90,27 @@ def before_the_window(program: Program) -> Iterator[Finding]:
             f"{number_of(gap.count or 0, 'kernel')}, {show(gap.seconds or 0.0, 's')} of device "
             "time, without a launch in the recording: in no step and in no total"
         ),
-        evidence=(gap.what, f"{share:.0%} of what the device did in the recording"),
+        evidence=(
+            gap.what,
+            f"{share:.0%} of what the device did in the recording",
+            *_within(program),
+        ),
         next_step=(
             "wait for the device before the recording starts (torch.cuda.synchronize), or record a "
             "warm-up step first (schedule(wait=1, warmup=1, active=2))"
         ),
         wrong_if="the first step of another recording is as short without them",
     )
+
+
+def _within(program: Program) -> Iterator[str]:
+    """How much of a step is theirs: the device was not idle meanwhile."""
+    others_s, step_s = program.whole.others_s, program.whole.step_s
+    if others_s and step_s:
+        yield (
+            f"{show(others_s, 's')} of {show(step_s, 's')} a step only what belongs to no step "
+            "ran: the device was not idle then"
+        )
 
 
 def _share(program: Program, name: str) -> tuple[Gap | None, float]:

@@ -32,13 +32,17 @@ class CriticalPath:
     kernels_s: float
     communication_s: float
     copies_s: float
+    others_s: float  # in which only work of no measured step ran
     waiting_s: float  # for the host to start something
     beside_s: float  # what ran off the path, beside it
     longest: tuple[tuple[str, float], ...]  # names of kernels on it, most time first
 
 
-def critical_path(run: Run) -> CriticalPath | None:
-    """None where nothing ran on a device, or steps have no length."""
+def critical_path(run: Run, others_ns: int = 0) -> CriticalPath | None:
+    """None where nothing ran on a device, or steps have no length.
+
+    In `others_ns` of what would be waiting the device worked on what belongs to no measured step.
+    """
     steps = [i for i in measured_steps(run) if run.steps[i].duration_ns]
     on_path, waiting_ns, beside_ns, some = Counter[int](), 0, 0, False
     for step, work in _by_step(run, steps):
@@ -59,7 +63,8 @@ def critical_path(run: Run) -> CriticalPath | None:
         kernels_s=spent["kernel"] / 1e9,
         communication_s=spent["communication"] / 1e9,
         copies_s=spent["memcpy"] / 1e9,
-        waiting_s=waiting_ns / 1e9,
+        others_s=min(others_ns, waiting_ns) / 1e9,
+        waiting_s=max(waiting_ns - others_ns, 0) / 1e9,
         beside_s=beside_ns / 1e9,
         longest=tuple((name, ns / 1e9) for name, ns in names.most_common()),
     )

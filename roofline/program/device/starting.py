@@ -33,8 +33,9 @@ def starting(run: Run) -> Starting | None:
     events = run.events
     if not run.recorder.tool.startswith(OURS):
         return None
-    device = pc.and_(in_steps(run), is_kind(events, ("kernel", "memcpy")))
-    if not pc.any(device).as_py():
+    # What an earlier step left to do keeps the device busy as well.
+    device = is_kind(events, ("kernel", "memcpy"))
+    if not pc.any(pc.and_(in_steps(run), device)).as_py():
         return None
     long = pc.fill_null(pc.greater_equal(events["duration_ns"], LOADING_NS), False)
     called = pc.and_(is_kind(events, ("op", "region")), pc.and_(in_steps(run), long))
