@@ -2,7 +2,7 @@
 
 A sanity finding silences advice on its own item only; when more than a fifth of the time is in
 doubt it silences the advice on the whole program too.  A program that waited for a processor has
-its times in doubt: advice that rests on lost time is silent.
+its times in doubt: advice that claims a time is silent, other advice says no seconds.
 """
 
 from collections.abc import Callable, Iterator, Set
@@ -20,7 +20,7 @@ from roofline.diagnosis.doubts.counted import below_compulsory, inverted_levels
 from roofline.diagnosis.doubts.ledger import incomplete_ledger
 from roofline.diagnosis.doubts.recording import before_the_window, cold_caches, graph_launches
 from roofline.diagnosis.doubts.waiting import CODE as WAITING
-from roofline.diagnosis.doubts.waiting import IN_SECONDS, waited_for_processors
+from roofline.diagnosis.doubts.waiting import WITHOUT_TIMES, waited_for_processors
 from roofline.diagnosis.kernels import from_counters
 from roofline.diagnosis.links import exposed, link_roof
 from roofline.diagnosis.memory.fresh import fresh_memory
@@ -86,14 +86,22 @@ FROM_TIMES: tuple[Rule, ...] = (
     recompiled,
     exposed,
 )
-# Advice that time is lost, of a host that waited for a processor: its loss may be that waiting.
-FROM_LOST_TIME: tuple[Rule, ...] = (
+# Advice whose claim is a time or a share of one, of a host that waited for a processor: that may be
+# the waiting.  What claims flop, bytes, page faults or neighbours stands, without its seconds.
+CLAIMS_TIME: tuple[Rule, ...] = (
     starting_up,
     overhead_bound,
     flat,
     link_roof,
+    tf32_unused,
     far_below,
+    unaligned,
+    unpacking,
+    copies,
     irregular,
+    from_cache,
+    at_the_roof,
+    on_pipe,
 )
 OF_THE_HOST: tuple[Rule, ...] = (starting_up, overhead_bound)  # kernels take their own time
 # While starting kernels takes longer than running them, faster kernels are not felt.
@@ -111,9 +119,9 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
     doubt_s = sum(finding.doubt_s or 0.0 for finding in doubts)
     silent = bool(busy_s) and doubt_s > IN_DOUBT * (busy_s or 0.0)
     waited = any(finding.code == WAITING for finding in doubts)
-    lost = () if not waited else FROM_LOST_TIME if program.kernels is None else OF_THE_HOST
+    lost = () if not waited else CLAIMS_TIME if program.kernels is None else OF_THE_HOST
     advice = [
-        _beside_waiting(finding, program) if waited else finding
+        finding
         for rule in ADVICE
         if rule not in lost
         for finding in rule(program)
@@ -122,6 +130,8 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
     ]
     advice = [_within_the_step(finding, program) for finding in advice]
     advice.sort(key=lambda f: (f.code in FELT_FIRST, f.saves_s or 0.0), reverse=True)
+    if waited and program.kernels is None:
+        advice = [_without_times(finding) for finding in advice]
     return (*doubts, *advice)
 
 
@@ -140,8 +150,13 @@ def _within_the_step(finding: Finding, program: Program) -> Finding:
     return replace(finding, saves_s=step_s, evidence=(*finding.evidence, beside))
 
 
-def _beside_waiting(finding: Finding, program: Program) -> Finding:
-    """Advice that rests on counts, saying that its seconds do not."""
-    if program.kernels is not None or not finding.saves_s:
+def _without_times(finding: Finding) -> Finding:
+    """Advice that claims counts: beside times that cannot be trusted it says no seconds."""
+    lines = list(finding.evidence)
+    for text in finding.timed:
+        lines = [line.replace(text, "") for line in lines]
+    counted = tuple(line for line in lines if line)
+    if counted == finding.evidence and not finding.saves_s:
         return finding
-    return replace(finding, evidence=(*finding.evidence, IN_SECONDS))
+    evidence = (*counted, WITHOUT_TIMES)
+    return replace(finding, evidence=evidence, timed=(), saves_s=None, now_s=None, then_s=None)

@@ -40,10 +40,13 @@ def _where(program: Program, findings: Sequence[Finding]) -> str:
         return f"{takes}; nothing that ran is accounted for, so its roof is unknown."
     if whole.roof_s is None or not program.roof.ceilings:  # what needs nothing has a roof of 0
         return f"{takes}; without ceilings of its device, how far that is from the roof is unknown."
+    of_that = f", {show_share(whole.roof_s / step_s)} of that"
+    if any(finding.code == WAITING for finding in findings):
+        of_that = ""
     part = "" if (whole.coverage or 0) >= 0.995 else " (what is accounted for)"
     return (
         f"{takes}; at the roof of {program.roof.name} its operators would need "
-        f"{show(whole.roof_s, 's')}{part}, {show_share(whole.roof_s / step_s)} of that."
+        f"{show(whole.roof_s, 's')}{part}{of_that}."
     )
 
 

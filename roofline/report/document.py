@@ -230,6 +230,7 @@ def _device(program: Program) -> Document | None:
 def _finding(finding: Finding) -> Document:
     plain = asdict(finding)
     plain["evidence"] = list(finding.evidence)
+    del plain["timed"]  # they stand among the evidence
     return plain
 
 

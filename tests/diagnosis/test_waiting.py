@@ -1,5 +1,6 @@
 """RF009: a program that waited for a processor, and what its times are still good for."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 from roofline.device import Fact
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.answer import answer
+from roofline.diagnosis.doubts.waiting import WITHOUT_TIMES
 from roofline.program import read
 from tests.diagnosis.test_findings import MM, RELU
 from tests.diagnosis.test_overhead import Stream
-from tests.runs import MEASURED, Script, device
+from tests.runs import MEASURED, Script, call, device, tensor
 
 FAULT = Fact(name="page_fault", value=1e-6, unit="s", provenance=MEASURED)
 TOY = replace(device(), facts=(FAULT,))
@@ -18,7 +20,7 @@ TOY = replace(device(), facts=(FAULT,))
 
 def program(script, waited):
     """Of one step, `waited` of it spent waiting; None is not known."""
-    run = script.end_step().run(on=TOY)
+    run = (script if script.steps else script.end_step()).run(on=TOY)
     (step,) = run.steps
     waited_ns = None if waited is None else round(waited * step.duration_ns)
     return read(replace(run, steps=(replace(step, waited_ns=waited_ns),)))
@@ -67,11 +69,44 @@ def test_faults_are_part_of_what_explains_a_loss():
     assert codes["RF201"].evidence[-1] == "of that 977 us clearing fresh memory (RF103)"
 
 
-def test_what_rests_on_counts_stands_and_says_what_its_seconds_hold():
-    finding = found(Script().add(RELU, 8_000, page_faults=977), 0.5)["RF103"]
-    assert (
-        finding.evidence[-1] == "its seconds hold what the program waited for a processor (RF009)"
-    )
+SECONDS = re.compile(r"\d (ns|us|ms|s)\b|times as fast|% of (the|its) roof")
+
+
+def test_what_rests_on_counts_stands_and_says_no_seconds():
+    """977 faults; three calls of 1 MB after each other, each read again: neither has a time left."""
+    x = tensor(1_000_000)
+    relu, neg = call("aten::relu", x, out=x), call("aten::neg", x, out=x)
+    script = Script().add(relu, 8_000, [1], [2], page_faults=977)
+    script.add(neg, 8_000, [2], [3]).add(neg, 8_000, [3], [4])
+    quiet, late = found(script, 0.0), found(script, 0.5)
+
+    assert quiet["RF101"].saves_s
+    assert any(map(SECONDS.search, quiet["RF101"].evidence))
+    assert any(map(SECONDS.search, quiet["RF103"].evidence))
+    for finding in (late["RF101"], late["RF103"]):
+        assert not SECONDS.search(" ".join((finding.claim, *finding.evidence)))
+        assert finding.evidence[-1] == WITHOUT_TIMES
+        assert (finding.saves_s, finding.now_s, finding.then_s) == (None, None, None)
+    assert "977 page faults of 4096 B a step" in late["RF103"].evidence
+
+
+@pytest.mark.parametrize("waited", [0.0, 0.5])
+def test_only_trusted_times_are_set_against_the_roof(waited):
+    """relu: 800 us of work in 900."""
+    where, _ = answer(one := program(Script().add(RELU, 900), waited), diagnose(one))
+    assert where.endswith(", 89% of that.") == (waited == 0.0)
+
+
+def test_nothing_that_claims_a_time_is_said_beside_times_that_cannot_be_trusted():
+    """A clone of 8 MB in 10 ms is all that runs: RF105; mm on its roof fills its pipe."""
+    x = tensor(1_000_000)
+    clone = Script().add(call("aten::clone", x, out=x), 10_000)
+    busy = Script().add(MM, 20_000)
+
+    assert "RF105" in found(clone, 0.0)
+    assert "RF204" in found(busy, 0.0)
+    assert not {"RF105", "RF201"} & found(clone, 0.5).keys()
+    assert "RF204" not in found(busy, 0.5)
 
 
 def test_operators_that_follow_each_other_late_are_not_started_slowly():

@@ -26,6 +26,7 @@ def padding(program: Program) -> Iterator[Finding]:
     wasteful.sort(key=lambda pair: pair[1].measured_s or 0.0, reverse=True)
     bound = [item for _, item in wasteful if item.binding and item.binding.demanded.is_pipe]
     saves_s = sum(max(item.lost_s or 0.0, 0.0) for item in bound) / program.conditions.steps
+    spent = f"{show(spent_s, 's')} a step; {len(bound)} of them bound by a pipe"
     yield Finding(
         code="RF202",
         item="",
@@ -39,8 +40,9 @@ def padding(program: Program) -> Iterator[Finding]:
                 f"{item.name} ({item.shapes}): {ratio:.1f} times{_filled(item, program)}"
                 for ratio, item in wasteful[:4]
             ),
-            f"{show(spent_s, 's')} a step; {len(bound)} of them bound by a pipe",
+            spent,
         ),
+        timed=(spent,),
         next_step=(
             "fill the tiles: batch rows up to the tile's height (they cost nothing until then), "
             "or pad sizes to multiples of 8 or 16 yourself"

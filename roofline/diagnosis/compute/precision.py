@@ -75,6 +75,7 @@ def accumulate_in_16(program: Program) -> Iterator[Finding]:
         return
     wide, narrow, items = moved.slow, moved.fast, moved.items
     now_s, then_s, least_s = moved.now_s, moved.then_s, moved.least_s
+    today = f", today {show(now_s, 's')}"
     yield Finding(
         code="RF205",
         item="",
@@ -85,8 +86,9 @@ def accumulate_in_16(program: Program) -> Iterator[Finding]:
         evidence=(
             f"fp32 sums {show(wide.rate, 'flop/s')}, fp16 sums {show(narrow.rate, 'flop/s')} "
             f"({narrow.provenance.basis})",
-            f"with fp16 sums they need {show(then_s, 's')} a step, today {show(now_s, 's')}",
+            f"with fp16 sums they need {show(then_s, 's')} a step{today}",
         ),
+        timed=(today,),
         next_step=(
             "where sums stay small (normalised inputs, short inner sizes): "
             "torch.backends.cuda.matmul.allow_fp16_accumulation = True; fp16 has 10 bits of "

@@ -6,7 +6,10 @@ from roofline.diagnosis.rule import Finding
 from roofline.program import Program
 
 CODE = "RF009"
-IN_SECONDS = "its seconds hold what the program waited for a processor (RF009)"
+WITHOUT_TIMES = (
+    "what it costs and would save is left out: the times hold what the program waited for a "
+    "processor (RF009)"
+)
 WAITED = 0.25  # assumed: share of a step from which its times say more about other programs
 
 
@@ -25,8 +28,8 @@ def waited_for_processors(program: Program) -> Iterator[Finding]:
         evidence=(
             "it was ready to run meanwhile, and other programs ran in its place, as the system "
             "counts it",
-            "advice that rests on lost time is left out; flop, bytes and page faults are counted "
-            "as they are",
+            "advice that claims a time is left out; flop, bytes and page faults are counted as "
+            "they are, and advice from them says no seconds",
         ),
         next_step=(
             "measure again on a quieter machine: nothing else running, and no more threads than "

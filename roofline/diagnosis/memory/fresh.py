@@ -42,6 +42,7 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
             *(_faulting(item) for item in fresh[:5]),
             f"{number_of(round(faults / steps), 'page fault')} of {PAGE} B a step{price}",
         ),
+        timed=(price,),
         next_step=(
             "reuse memory: write in place or to out=, keep buffers between steps, or preload "
             "an allocator that keeps freed memory (jemalloc, tcmalloc)"

@@ -70,6 +70,7 @@ def _excess(whole: Chain, parts: Sequence[Chain], steps: int) -> Finding:
     where = f" in {whole.module}" if whole.module else ""
     calls = number_of(len(whole.names), "operator")
     each = " each time" if alone and whole.count != steps else ""
+    timed = (_on_roof(whole), *_prediction(whole, alone, steps))
     return Finding(
         code="RF101",
         item=_short(whole.names) if alone else "the optimizer's update",
@@ -83,7 +84,7 @@ def _excess(whole: Chain, parts: Sequence[Chain], steps: int) -> Finding:
             f"{show(whole.moved, 'B')} by formula{each} against {least}{show(whole.least, 'B')} "
             f"that enter or leave: {'at most ' if whole.by_size else ''}"
             f"{whole.moved / whole.least:.1f} times",
-            _on_roof(whole),
+            timed[0],
             *(
                 (
                     "data was followed by size, the recording names no memory: equal sizes count "
@@ -92,8 +93,9 @@ def _excess(whole: Chain, parts: Sequence[Chain], steps: int) -> Finding:
                 if whole.by_size
                 else ()
             ),
-            *_prediction(whole, alone, steps),
+            *timed[1:],
         ),
+        timed=timed,
         next_step=_FUSE_UPDATE if whole.phase == OPTIMIZER else _FUSE,
         saves_s=None if whole.saves_s is None else whole.saves_s / steps,
         now_s=None if whole.measured_s is None else whole.measured_s / steps,

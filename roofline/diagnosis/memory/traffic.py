@@ -33,6 +33,7 @@ def excess_traffic(program: Program) -> Iterator[Finding]:
         times = seen.demand()[DRAM] / needed.demand()[DRAM]
         now_s = (item.measured_s or 0.0) / item.steps
         saves_s = min(saves_s / item.steps, now_s)
+        takes = f"the difference takes {show(saves_s, 's')} a step at the dram ceiling"
         yield Finding(
             code="RF104",
             item=item.name,
@@ -51,8 +52,9 @@ def excess_traffic(program: Program) -> Iterator[Finding]:
                     if (others := _others(item, program))
                     else ()
                 ),
-                f"the difference takes {show(saves_s, 's')} a step at the dram ceiling",
+                takes,
             ),
+            timed=(takes,),
             next_step=(
                 "keep what is read again on the chip: larger tiles, blocks that share operands "
                 "scheduled together, whole sectors a request"
