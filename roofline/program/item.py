@@ -10,6 +10,7 @@ from roofline.program.group import crossed, summed
 from roofline.provenance import Spread, spread
 from roofline.work import Count, Ledger, times, together
 
+COMPUTE = "compute"  # the axis of all pipes: they work at the same time
 N = TypeVar("N", int, float)
 # What a placement rests on, firmest first: a formula and a measured time; counters and the time of
 # the launches they were taken in; ceilings alone, without a time.  They are never blended.
@@ -67,6 +68,8 @@ class Item:
     serial_s: float | None
     measured_s: float | None  # of the calls whose time is known
     timed_roof_s: float | None  # of the same calls: what their time is compared with
+    without_roof_s: float  # of `measured_s`, that of calls whose roof is not known
+    axes_s: Mapping[str, float]  # least time on COMPUTE and on each boundary, part by part
     spread: Spread | None  # of one call (equal calls) or of one step (a group), seconds
     overhead_s: float | None  # dispatch or launch of the calls, at its own ceiling
     page_faults: int | None
@@ -123,22 +126,28 @@ class Item:
 
     @property
     def roof_fraction(self) -> float | None:
-        """Roof time over measured time of the calls that have one, never clipped."""
-        return (
-            self.timed_roof_s / self.measured_s if self.measured_s and self.timed_roof_s else None
-        )
+        """Roof time over measured time of the calls that have both, never clipped."""
+        spent_s = self._roofed_s
+        return self.timed_roof_s / spent_s if spent_s and self.timed_roof_s else None
 
     @property
     def lost_s(self) -> float | None:
-        """Measured time beyond the roof time, of the calls that have one."""
-        if self.measured_s is None or self.timed_roof_s is None:
+        """Measured time beyond the roof time, of the calls that have both."""
+        if self._roofed_s is None or self.timed_roof_s is None:
             return None
-        return self.measured_s - self.timed_roof_s
+        return self._roofed_s - self.timed_roof_s
 
     @property
     def to_win_s(self) -> float:
         """Time lost; all of it where no roof is known, so that the unknown is not hidden below."""
-        return (self.measured_s or 0.0) if self.lost_s is None else self.lost_s
+        if self.lost_s is None:
+            return self.measured_s or 0.0
+        return self.lost_s + self.without_roof_s
+
+    @property
+    def _roofed_s(self) -> float | None:
+        """Measured time of the calls that have a roof."""
+        return None if self.measured_s is None else self.measured_s - self.without_roof_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +181,8 @@ def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
         serial_s=_bounded([_times(p.once.serial_s, p.calls) for p in parts]),
         measured_s=measured_s,
         timed_roof_s=_bounded([_times(p.once.roof_s, len(p.times_ns)) for p in parts]),
+        without_roof_s=sum(p.time_ns or 0 for p in parts if p.once.roof_s is None) / 1e9,
+        axes_s=_axes_s(parts),
         spread=_spread(parts, len(signatures) == 1),
         overhead_s=None if overhead_s is None else overhead_s * calls,
         page_faults=total(part.page_faults for part in parts),
@@ -222,6 +233,19 @@ def _spread(parts: Sequence[Part], equal: bool) -> Spread | None:
                 by[step] = by.get(step, 0.0) + ns / 1e9
         samples = list(by.values())
     return spread(samples, best="min") if len(samples) > 1 else None
+
+
+def _axes_s(parts: Sequence[Part]) -> dict[str, float]:
+    """Per axis the least times of the parts added, so that every grouping comes to the same."""
+    found: dict[str, float] = {}
+    for part in parts:
+        longest: dict[str, float] = {}
+        for bound in part.once.bounds:
+            axis = COMPUTE if bound.demanded.is_pipe else bound.demanded.name
+            longest[axis] = max(longest.get(axis, 0.0), bound.least_s)
+        for axis, least_s in longest.items():
+            found[axis] = found.get(axis, 0.0) + least_s * part.calls
+    return found
 
 
 def _bounded(values: Sequence[float | None]) -> float | None:

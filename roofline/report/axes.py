@@ -2,13 +2,15 @@
 
 The largest of them is the line's roof; a step is never shorter than its overhead either.  After
 Williams, Waterman and Patterson drawn in time instead of flop/s, so that work without arithmetic
-and starts without work stand on the same page.
+and starts without work stand on the same page.  The axes of a line of different calls are sums over
+them, so that all lines together come to the same however they are grouped.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from roofline.device import BOUNDARIES, RESOURCES
+from roofline.device import BOUNDARIES
+from roofline.program.item import COMPUTE
 from roofline.report.text import seconds
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ def table(document: Document, rows: int) -> "Table":
     from rich.table import Table
 
     items = document["items"]
-    levels = [b.name for b in BOUNDARIES if any(_on(item, b.name) is not None for item in items)]
+    levels = [b.name for b in BOUNDARIES if any(b.name in item["axes_s"] for item in items)]
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     made.add_column(document["by"], no_wrap=True, overflow="ellipsis", max_width=30)
     for name in ("calls", "time", "compute", *levels, "overhead"):
@@ -47,14 +49,8 @@ def _times(item: Document, levels: Sequence[str]) -> list[str]:
 
 
 def _axes(item: Document, levels: Sequence[str]) -> list[float | None]:
-    pipes = [b["least_s"] for b in item["bounds"] if RESOURCES[b["resource"]].is_pipe]
-    return [max(pipes, default=None), *(_on(item, name) for name in levels), item["overhead_s"]]
-
-
-def _on(item: Document, resource: str) -> float | None:
-    found = (b["least_s"] for b in item["bounds"] if b["resource"] == resource)
-    least_s: float | None = next(found, None)
-    return least_s
+    axes = item["axes_s"]
+    return [axes.get(COMPUTE), *(axes.get(name) for name in levels), item["overhead_s"]]
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

@@ -78,10 +78,12 @@ def _item(item: Item, program: Program) -> Document:
         "roof_s": _per(item.roof_s, n),
         "serial_s": _per(item.serial_s, n),
         "loose_roof_s": _per(item.placement.roof_s, n),
+        "axes_s": {axis: least_s / n for axis, least_s in item.axes_s.items()},
         "measured_s": measured_s,
         "degree": item.degree,
         "roof_fraction": item.roof_fraction,
         "lost_s": _per(item.lost_s, n),
+        "without_roof_s": _per(item.without_roof_s, n),
         "overhead_s": _per(item.overhead_s, n),
         # Of the time of all operators together: where streams overlap they take longer than the
         # device was busy, and shares of the busy time would exceed 1.

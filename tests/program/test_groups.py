@@ -1,14 +1,18 @@
 """Different calls on one line: bounds that are added part by part, and what they share."""
 
+from io import StringIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from roofline.device import DRAM, L2, VECTOR_FP32, Ceiling, Roof, Variant
 from roofline.placement import place
-from roofline.program import read
+from roofline.program import GROUPINGS, read
 from roofline.program.item import Conditions, Part, line
 from roofline.report.document import document, of_run
+from roofline.report.text import print_document
 from roofline.runfile import Event, Run, Signature, Step, table
 from roofline.work import Entry, algorithmic
 from tests.roofs import STATED
@@ -108,3 +112,48 @@ def test_shares_of_overlapping_streams_sum_to_one():
     assert [item["share"] for item in document(program)["items"]] == [0.5, 0.5]
     assert [item["share"] for item in document(program, "phase")["items"]] == [1.0]
     assert program.whole.coverage == 0.0
+
+
+X = tensor(1000, 1000)
+SUMS = ("calls", "measured_s", "roof_s", "lost_s", "without_roof_s", "overhead_s", "share")
+
+
+def sums(run, by):
+    """What all lines come to, column by column and axis by axis."""
+    items = of_run(run, by)["items"]
+    axes = {axis for item in items for axis in item["axes_s"]}
+    columns = {name: sum(item[name] or 0 for item in items) for name in SUMS}
+    return columns | {axis: sum(item["axes_s"].get(axis, 0.0) for item in items) for axis in axes}
+
+
+@pytest.mark.parametrize("by", GROUPINGS)
+def test_all_lines_come_to_the_same_however_they_are_grouped(by):
+    """A product of 20 ms on vector-fp32, exp of 0.1 ms on sfu: 20.1 ms of compute on any lines.
+
+    An operator without a rule takes 5 ms of 30, in the module of the product.
+    """
+    mm, exp = call("aten::mm", X, X, out=X), call("aten::exp", X, out=X)
+    script = Script().add(mm, 24_000, module="a", phase="forward")
+    script.add(call("own::unknown", X, out=X), 5_000, module="a", phase="forward")
+    script.add(exp, 1_000, module="", phase="backward").add(mm, 24_000, phase="forward")
+    found = sums(script.end_step().run(), by)
+
+    assert found["compute"] == pytest.approx(20e-3 + 0.1e-3 + 20e-3)
+    assert found["dram"] == pytest.approx(2 * 1.2e-3 + 0.8e-3)
+    assert found["measured_s"] == pytest.approx(54e-3)
+    assert found["without_roof_s"] == pytest.approx(5e-3)
+    assert found["lost_s"] == pytest.approx(54e-3 - 5e-3 - 2 * 20e-3 - 0.8e-3)
+    assert (found["calls"], found["share"]) == (4, pytest.approx(1.0))
+
+
+def test_a_line_is_set_against_the_roof_of_the_calls_that_have_one():
+    """20 of 24 ms: 83 %, whatever else stands on the line; what else it took is said."""
+    script = Script().add(call("aten::mm", X, X, out=X), 24_000)
+    run = script.add(call("own::unknown", X, out=X), 5_000).end_step().run()
+    (item,) = read(run).by("phase")
+
+    assert item.roof_fraction == pytest.approx(20 / 24)
+    assert item.to_win_s == pytest.approx(9e-3)  # the unknown is not hidden below
+    shown = Console(file=StringIO(), width=110)
+    print_document(of_run(run, "phase"), shown)
+    assert "5.00 ms in calls whose roof is not known, in nothing lost" in shown.file.getvalue()
