@@ -2,8 +2,28 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
 
 from roofline.bench.gpu.card import Card
+
+Grid = tuple[int, ...]
+Start = Callable[[Any, Grid], Callable[..., Any]]  # of a Triton kernel and its grid
+
+
+def launching(kernel: Any, grid: Grid) -> Callable[..., Any]:
+    """What launches a Triton kernel."""
+    launch: Callable[..., Any] = kernel[grid]
+    return launch
+
+
+def compiling(kernel: Any, grid: Grid) -> Callable[..., Any]:
+    """What takes the same arguments and makes everything ready that the launch needs."""
+
+    def ready(*args: Any, **options: Any) -> None:
+        made = kernel.warmup(*args, grid=grid, **options)
+        made.run  # noqa: B018  loads it onto the card, and builds what launches it
+
+    return ready
 
 
 def compiled(card: Card, makes: Iterable[Callable[[], object]]) -> None:

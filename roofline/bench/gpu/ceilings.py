@@ -33,6 +33,8 @@ from roofline.bench.gpu.card import (
 from roofline.bench.gpu.record import Recorder, recorder
 from roofline.bench.gpu.sustained import COPY, LIBRARY, REGISTER, sustained
 from roofline.bench.gpu.timing import Effort, Load, timer
+from roofline.bench.gpu.ways.own import of_triton
+from roofline.bench.gpu.ways.way import Way
 from roofline.bench.plateau import Point
 from roofline.bench.record import Absent, Found
 from roofline.device import (
@@ -53,7 +55,7 @@ from roofline.errors import NotFound
 from roofline.placement import ABOVE
 from roofline.provenance import Basis, Provenance
 
-_QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, cool_s=0.1, search_s=0.01)
+_QUICK = Effort(count=20, sample_s=0.5e-3, pause_s=0.02, search_s=0.01)
 FULL = Effort(count=30, sample_s=1e-3, pause_s=0.05)
 QUICK_PIPES = (TENSOR_FP16, TENSOR_BF16, TENSOR_FP8)
 
@@ -128,12 +130,19 @@ def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Tick:
 def _compiling(
     unit: Card, arrays: memory.Pool, pipes: Sequence[Resource], quick: bool
 ) -> Iterator[Callable[[], object]]:
-    """What compiles the kernels of memory, L2, L1, vector pipes and matrix pipes."""
+    """What compiles the kernels of memory, L2, L1, vector and matrix pipes; of rows unless quick."""
     if unit.nvidia:
         for source in (onchip.source(), *tensor.sources(unit, pipes)):
             yield partial(cuda.compiled, source, unit.target)
-    for load in (*memory.loads(arrays, unit.units, quick), *vector.loads(unit.units)):
+    for load in (*memory.loads(arrays, unit.units, quick), *vector.loads(unit.units, quick)):
         yield load.compile
+    for way in () if quick else of_triton():
+        if way.compile is not None:
+            yield partial(_made_ready, way, way.compile)
+
+
+def _made_ready(way: Way, make: Callable[..., object]) -> None:
+    make(*way.operands())
 
 
 def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
@@ -148,11 +157,11 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
         pipes = QUICK_PIPES
     ahead.compiled(unit, _compiling(unit, arrays, pipes, quick))
     yield _Part("matrix products", 20, lambda _: gemm.gemms(made, products, quick))
-    yield _Part("vector pipes", 4, lambda _: vector.loops(made))
+    yield _Part("vector pipes", 4, lambda _: vector.loops(made, quick))
     yield _Part("memory", 3, lambda _: memory.dram(made, arrays, quick))
     yield _Part("L2", 3, lambda _: memory.l2(made, arrays, quick, found.sweep))
     yield _Part("L1 and shared memory", 1, lambda _: onchip.levels(made))
-    yield _Part("launches", 2, lambda _: launch.launches(made))
+    yield _Part("launches", 2, lambda _: launch.launches(made, quick))
     yield _Part("kernels of PyTorch", 2, lambda _: pace.paces(made, arrays, quick))
     yield _Part("links", 3, lambda _: link.host(made, quick))
     if (others := count()) > 1:

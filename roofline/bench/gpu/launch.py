@@ -17,19 +17,20 @@ from roofline.errors import Missing
 
 MANY, GRAPHED, WAITED = 1000, 1000, 250  # launches in one sample
 # A host takes a second of launching to come to its speed, and does not always keep it.
-WARM_S, _TRIES = 0.5, 4
+WARM_S, QUICK_WARM_S, _TRIES = 0.5, 0.2, 4
 BACK_TO_BACK, AND_WAIT, FROM_GRAPH = "back to back", "launch and wait", "from a graph"
 WAYS = (BACK_TO_BACK, AND_WAIT, FROM_GRAPH)
 
 
-def launches(recorder: Recorder) -> Iterator[Found]:
+def launches(recorder: Recorder, quick: bool) -> Iterator[Found]:
     """Launches a second of an empty kernel in three ways, and eager operators a second."""
+    warm_s = QUICK_WARM_S if quick else WARM_S
     empty, what = kernel(recorder.timer)
     for way in WAYS:
-        taken = settled(recorder.timer, empty, way)
+        taken = settled(recorder.timer, empty, way, warm_s)
         yield recorder.of(LAUNCH, taken, f"{what}, {way}", (ABOUT[way],), Variant(way=way))
     operator = eager()
-    taken = settled(recorder.timer, operator, BACK_TO_BACK)
+    taken = settled(recorder.timer, operator, BACK_TO_BACK, warm_s)
     yield recorder.of(
         DISPATCH,
         taken,
@@ -39,9 +40,9 @@ def launches(recorder: Recorder) -> Iterator[Found]:
     )
 
 
-def settled(timer: Timer, start: Callable[[], object], way: str) -> Taken:
+def settled(timer: Timer, start: Callable[[], object], way: str, warm_s: float = WARM_S) -> Taken:
     """Samples; taken again while they are no one number, since the host's own speed wanders."""
-    _warm(start)
+    _warm(start, warm_s)
     for _ in range(_TRIES):
         taken = _take(timer, start, way)
         if not judged(taken, LAUNCH):
@@ -95,11 +96,11 @@ def _take(timer: Timer, start: Callable[[], object], way: str) -> Taken:
     return Taken(rates=tuple(rates), clocks=(), before=before, after=timer.driver.state())
 
 
-def _warm(start: Callable[[], object]) -> None:
+def _warm(start: Callable[[], object], seconds: float) -> None:
     """Launch until the host's clock has risen and its caches are full."""
     import torch
 
-    until = time.perf_counter() + WARM_S
+    until = time.perf_counter() + seconds
     with torch.inference_mode():
         while time.perf_counter() < until:
             for _ in range(WAITED):

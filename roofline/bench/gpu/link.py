@@ -8,7 +8,7 @@ from roofline.bench.record import Absent, Found
 from roofline.device import PCIE, Variant
 from roofline.units import show_binary
 
-SIZE, PAGEABLE_SIZE = 1 << 28, 1 << 26  # B
+SIZE, PAGEABLE_SIZE = 1 << 27, 1 << 25  # B
 
 
 def host(recorder: Recorder, quick: bool) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from roofline.bench.gpu.ahead import compiling, launching
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Load
 from roofline.bench.plateau import Plateau, Point, plateaus
@@ -18,7 +19,8 @@ ARRAYS = 3  # of the pool; they change roles from turn to turn
 WAYS = ((512, 1, 4), (1024, 1, 8), (1024, 2, 4), (4096, 1, 8), (512, 4, 4), (2048, 4, 8))
 QUICK_WAYS = WAYS[:2]
 # (elements of a block, blocks under way in a program, warps, programs a multiprocessor)
-L2_WAYS = ((1024, 4, 4, 4), (2048, 4, 8, 2), (1024, 2, 4, 8), (2048, 2, 8, 4), (1024, 4, 4, 8))
+L2_WAYS = ((1024, 4, 4, 4), (1024, 2, 4, 8), (2048, 4, 8, 2), (2048, 2, 8, 4), (1024, 4, 4, 8))
+QUICK_L2_WAYS = L2_WAYS[:2]
 Way = tuple[int, int, int, int, int]  # a row of L2_WAYS and the programs of the whole card
 TRAFFIC = 1 << 31  # B that one launch over the L2 moves
 ARRAYS_OF = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}  # read, written
@@ -60,7 +62,7 @@ def loads(pool: Pool, units: int, quick: bool) -> Iterator[Load]:
     for access in COUNTED:
         for way in QUICK_WAYS if quick else WAYS:
             yield once(pool, access, *way)
-        yield from (load for _, load in _l2_ways(pool, access, 0, units))
+        yield from (load for _, load in _l2_ways(pool, access, 0, units, quick))
 
 
 def dram(recorder: Recorder, pool: Pool, quick: bool) -> Iterator[Found]:
@@ -95,9 +97,9 @@ def once(pool: Pool, access: str, block: int, unroll: int, warps: int) -> Load:
         launch(x, y, z, BLOCK=block, UNROLL=unroll, ACCESS=access, num_warps=warps)
 
     return Load(
-        partial(go, streams.once[grid]),
+        partial(go, launching(streams.once, grid)),
         sum(ARRAYS_OF[access]) * n * ELEMENT,
-        compile=partial(go, partial(streams.once.warmup, grid=grid), 0),
+        compile=partial(go, compiling(streams.once, grid), 0),
     )
 
 
@@ -111,7 +113,7 @@ def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Itera
         return
     # The way is chosen where the level surely holds: a third of what is advertised.
     chosen_at = min(sizes, key=lambda s: abs(s - advertised // 3))
-    way, _ = timer.best(_l2_ways(pool, "read", chosen_at, units))
+    way, _ = timer.best(_l2_ways(pool, "read", chosen_at, units, quick))
     # Sizes are rounded to whole rounds of the programs, so that small ones fall together.
     wanted = {working_set("read", size, *way): size for size in sizes}
     sweep += [
@@ -126,7 +128,7 @@ def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Itera
     # The same for every access, and far from where the level ends.
     size = level.holds // 4
     for access, counted in COUNTED.items():
-        way, load = timer.best(_l2_ways(pool, access, size, units))
+        way, load = timer.best(_l2_ways(pool, access, size, units, quick))
         yield recorder.ceiling(
             L2,
             load,
@@ -153,9 +155,9 @@ def _sizes(advertised: int, quick: bool) -> list[int]:
     return sorted({round(advertised * 2 ** (i / per_octave)) >> 20 << 20 or 1 << 20 for i in steps})
 
 
-def _l2_ways(pool: Pool, access: str, size: int, units: int) -> list[tuple[Way, Load]]:
+def _l2_ways(pool: Pool, access: str, size: int, units: int, quick: bool) -> list[tuple[Way, Load]]:
     ways: list[tuple[Way, Load]] = []
-    for block, unroll, warps, programs in L2_WAYS:
+    for block, unroll, warps, programs in QUICK_L2_WAYS if quick else L2_WAYS:
         way = (block, unroll, warps, programs, programs * units)
         ways.append((way, around(pool, access, size, *way)))
     return ways
@@ -197,7 +199,7 @@ def around(
         )  # fmt: skip
 
     return Load(
-        partial(go, streams.around[(grid,)]),
+        partial(go, launching(streams.around, (grid,))),
         arrays * grid * steps * unroll * block * ELEMENT,
-        compile=partial(go, partial(streams.around.warmup, grid=(grid,)), 0),
+        compile=partial(go, compiling(streams.around, (grid,)), 0),
     )

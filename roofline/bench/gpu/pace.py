@@ -101,11 +101,11 @@ def _pace(recorder: Recorder, way: Way, start_s: float) -> Found:
 
 
 def _sets(way: Way) -> list[tuple[Any, ...]]:
-    first = tuple(make() for make in way.makes)
+    first = way.operands()
     flat = [t for one in first for t in (one if isinstance(one, list) else [one])]
     most = TOGETHER // max(1, sum(t.nbytes for t in flat))
     others = range(1, max(SETS, min(most, MOST_SETS)))
-    return [first, *(tuple(make() for make in way.makes) for _ in others)]
+    return [first, *(way.operands() for _ in others)]
 
 
 def queued(run: Callable[[int], object], count: int, warm: int) -> list[float]:

@@ -48,7 +48,7 @@ class Effort:
     count: int  # samples
     sample_s: float
     pause_s: float  # idle before every burst
-    cool_s: float = 0.15  # the same where the matrix units work, for the card to forget it
+    cool_s: float = 0.1  # the same where the matrix units work, for the card to forget it
     warm_s: float = 4e-3
     search_s: float = 0.02  # idle before every candidate of a search
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from roofline.bench.gpu.ahead import compiling, launching
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Load
 from roofline.bench.record import Found
@@ -48,14 +49,15 @@ LOOPS = (
 )
 # (elements of a program, warps, programs a multiprocessor): 16 and 8 chains on each of 32 lanes
 WAYS = ((2048, 4, 8), (1024, 4, 8))
+QUICK_WAYS = WAYS[:1]
 UNROLL = 32
 
 
-def loops(recorder: Recorder) -> Iterator[Found]:
-    """Register ceilings of every loop, each the best of a few shapes."""
+def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
+    """Register ceilings of every loop, each the best of a few shapes; of one when quick."""
     units, lanes = recorder.timer.card.units, recorder.timer.card.lanes
     for loop in LOOPS:
-        ways = [(way, load(loop, units, *way)) for way in WAYS]
+        ways = [(way, load(loop, units, *way)) for way in (QUICK_WAYS if quick else WAYS)]
         (block, warps, programs), best = recorder.timer.best(ways)
         yield recorder.ceiling(
             loop.resource,
@@ -69,9 +71,10 @@ def loops(recorder: Recorder) -> Iterator[Found]:
         )
 
 
-def loads(units: int) -> Iterator[Load]:
+def loads(units: int, quick: bool) -> Iterator[Load]:
     """Every load that `loops` launches."""
-    yield from (load(loop, units, *way) for loop in LOOPS for way in WAYS)
+    ways = QUICK_WAYS if quick else WAYS
+    yield from (load(loop, units, *way) for loop in LOOPS for way in ways)
 
 
 def load(loop: Loop, units: int, block: int, warps: int, programs: int) -> Load:
@@ -86,9 +89,9 @@ def load(loop: Loop, units: int, block: int, warps: int, programs: int) -> Load:
         launch(values, a, b, loop.rounds, BLOCK=block, UNROLL=UNROLL, STEP=loop.step, **options)
 
     return Load(
-        partial(go, loops.registers[(grid,)]),
+        partial(go, launching(loops.registers, (grid,))),
         grid * block * loop.rounds * UNROLL * loop.work,
-        compile=partial(go, partial(loops.registers.warmup, grid=(grid,)), 0),
+        compile=partial(go, compiling(loops.registers, (grid,)), 0),
     )
 
 

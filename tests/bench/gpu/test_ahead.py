@@ -2,13 +2,17 @@
 
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+
 from roofline.bench.gpu import ahead, memory, vector  # noqa: E402
 from roofline.bench.gpu.card import Card  # noqa: E402
+from roofline.bench.gpu.ways import own, way  # noqa: E402
 
 CARD = Card(index=1, name="Toy", units=4, l2=1, memory=1, capability=90, uuid="")
 
@@ -48,20 +52,51 @@ def test_loads_compile_what_they_launch(monkeypatch, quick):
     from roofline.bench.gpu.kernels import streams
 
     asked = []
+
+    def run(*_args, warmup, **options):
+        asked.append((warmup, options))
+        return SimpleNamespace(run=None)
+
     for kernel in (streams.once, streams.around):
-        monkeypatch.setattr(
-            kernel, "run", lambda *args, warmup, **options: asked.append((warmup, options))
-        )
+        monkeypatch.setattr(kernel, "run", run)
     pool = memory.Pool(torch.zeros(3, 1 << 16))
     loads = list(memory.loads(pool, CARD.units, quick))
     for load in loads:
         load.compile()
         load.run(0)
-    ways = len(memory.QUICK_WAYS if quick else memory.WAYS) + len(memory.L2_WAYS)
-    assert len(loads) == 4 * ways
+    ways = (memory.QUICK_WAYS, memory.QUICK_L2_WAYS) if quick else (memory.WAYS, memory.L2_WAYS)
+    assert len(loads) == 4 * sum(map(len, ways))
     assert [warmup for warmup, _ in asked] == [True, False] * len(loads)
     for (_, ahead_of), (_, launched) in zip(asked[::2], asked[1::2], strict=True):
         assert ahead_of == launched
+
+
+def test_rows_are_compiled_as_they_are_launched(monkeypatch):
+    """With the same operands, whose sizes decide what is compiled; everything of its own kernels."""
+    pytest.importorskip("triton", reason="triton is not installed: it is what is compiled with")
+    from roofline.bench.gpu.kernels import rows
+
+    asked = []
+
+    def run(*args, grid, warmup, **options):
+        tensors = [x.shape if isinstance(x, torch.Tensor) else x for x in args]
+        asked.append((warmup, grid, tensors, options))
+        return SimpleNamespace(run=None)
+
+    kernels = (rows.scaled, rows.widened, rows.biased_gelu, rows.normed, rows.softmax)
+    for kernel in kernels:
+        monkeypatch.setattr(kernel, "run", run)
+    monkeypatch.setattr(way, "DEVICE", "cpu")
+    monkeypatch.setattr(own, "DEVICE", "cpu")
+    made = list(own.of_triton())
+    with FakeTensorMode():
+        for one in made:
+            one.compile(*one.operands())
+            one.run(*one.operands())
+    assert len(asked) == 2 * len(made)
+    for compiled, launched in zip(asked[::2], asked[1::2], strict=True):
+        assert (compiled[0], launched[0]) == (True, False)
+        assert compiled[1:] == launched[1:]
 
 
 def test_slow_pipes_turn_fewer_rounds():

@@ -58,4 +58,4 @@ def test_no_two_are_one_ceiling():
 
 def test_every_way_is_timed():
     assert {way.name for way in MADE} == named() - OWN
-    assert {way.name for way in ways.own()} == OWN
+    assert {way.name for way in ways.own.of_triton()} == OWN

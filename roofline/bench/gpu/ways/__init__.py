@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from roofline.bench.gpu.ways.moves import moves, whole
 from roofline.bench.gpu.ways.others import attention, lists, products
-from roofline.bench.gpu.ways.own import own
+from roofline.bench.gpu.ways.own import of_triton
 from roofline.bench.gpu.ways.reduced import joined, reduced
 from roofline.bench.gpu.ways.rows import batch_norm, by_rows, gathered, losses
 from roofline.bench.gpu.ways.way import Way
@@ -20,7 +20,7 @@ SIZES = 2, 4  # B of an element
 def ways() -> Iterator[Way]:
     """All of them."""
     yield from of_pytorch()
-    yield from own()
+    yield from of_triton()
 
 
 def of_pytorch() -> Iterator[Way]:

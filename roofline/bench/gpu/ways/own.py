@@ -1,8 +1,11 @@
 """Not PyTorch's: Triton as one writes it first, and as torch.compile does."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from roofline.bench.gpu.ahead import Start, compiling, launching
 from roofline.bench.gpu.ways.way import DEVICE, EACH, Make, Run, Way, of
 from roofline.ops.pace import way
 from roofline.ops.pace.compiled import BLOCK, CHUNK
@@ -18,8 +21,13 @@ _STREAMED: tuple[tuple[str, tuple[int, ...]], ...] = (
 )  # fmt: skip
 
 
-def own() -> Iterator[Way]:
-    """Kernels of `roofline.bench.gpu.kernels.rows`."""
+def of_triton() -> Iterator[Way]:
+    """Kernels of `roofline.bench.gpu.kernels.rows`, each of which can be made ready ahead."""
+    for one in _calls():
+        yield replace(one, compile=partial(one.run, start=compiling))
+
+
+def _calls() -> Iterator[Way]:
     for name, held in ((way.OWN_ROWS, ROWS), (way.OWN_ROWS_ODD, ROWS_ODD)):
         for n in held:
             m = EACH // n
@@ -53,54 +61,54 @@ def _bytes(*shape: int) -> Make:
     return lambda: torch.randint(-100, 100, shape, device=DEVICE, dtype=torch.int8)
 
 
-def _scaled(x: Any, gamma: Any) -> Any:
+def _scaled(x: Any, gamma: Any, start: Start = launching) -> Any:
     import torch
     import triton
 
     from roofline.bench.gpu.kernels import rows
 
     y, (m, n) = torch.empty_like(x), x.shape
-    rows.scaled[(m,)](x, gamma, y, n, BLOCK=triton.next_power_of_2(n), num_warps=8)
+    start(rows.scaled, (m,))(x, gamma, y, n, BLOCK=triton.next_power_of_2(n), num_warps=8)
     return y
 
 
-def _widened(x: Any, factor: Any) -> Any:
+def _widened(x: Any, factor: Any, start: Start = launching) -> Any:
     import torch
 
     from roofline.bench.gpu.kernels import rows
 
     y, (m, n) = torch.empty(x.shape, dtype=torch.bfloat16, device=x.device), x.shape
-    rows.widened[(m,)](x, factor, y, n, BLOCK=BLOCK, num_warps=8)
+    start(rows.widened, (m,))(x, factor, y, n, BLOCK=BLOCK, num_warps=8)
     return y
 
 
-def _gelu(x: Any, bias: Any) -> Any:
+def _gelu(x: Any, bias: Any, start: Start = launching) -> Any:
     import torch
     import triton
 
     from roofline.bench.gpu.kernels import rows
 
     y, total = torch.empty_like(x), x.numel()
-    rows.biased_gelu[(triton.cdiv(total, 1024),)](x, bias, y, total, x.shape[1], BLOCK=1024,
-                                                  num_warps=4)  # fmt: skip
+    launch = start(rows.biased_gelu, (triton.cdiv(total, 1024),))
+    launch(x, bias, y, total, x.shape[1], BLOCK=1024, num_warps=4)
     return y
 
 
-def _normed(x: Any, r: Any, gamma: Any, beta: Any) -> Any:
+def _normed(x: Any, r: Any, gamma: Any, beta: Any, start: Start = launching) -> Any:
     import torch
 
     from roofline.bench.gpu.kernels import rows
 
     s, y, (m, n) = torch.empty_like(x), torch.empty_like(x), x.shape
-    rows.normed[(m,)](x, r, gamma, beta, s, y, n, CHUNK=CHUNK, num_warps=16)
+    start(rows.normed, (m,))(x, r, gamma, beta, s, y, n, CHUNK=CHUNK, num_warps=16)
     return s, y
 
 
-def _softmax(x: Any, mask: Any) -> Any:
+def _softmax(x: Any, mask: Any, start: Start = launching) -> Any:
     import torch
 
     from roofline.bench.gpu.kernels import rows
 
     y, (m, n) = torch.empty_like(x), x.shape
-    rows.softmax[(m,)](x, mask, y, n, CHUNK=CHUNK, num_warps=16)
+    start(rows.softmax, (m,))(x, mask, y, n, CHUNK=CHUNK, num_warps=16)
     return y

@@ -28,6 +28,7 @@ class Way:
     size: int | None = None  # B of an element where the way was taken at several
     kernels: int = 1  # that the call starts
     alone: bool = False  # with few blocks
+    compile: Run | None = None  # makes the kernels of the same operands ready; None has nothing to
 
     @property
     def variant(self) -> Variant:
@@ -37,6 +38,10 @@ class Way:
         return Variant(
             reach=Reach.LIBRARY, way=name if self.row is None else rows_of(name, self.row)
         )
+
+    def operands(self) -> tuple[Any, ...]:
+        """One set of them."""
+        return tuple(make() for make in self.makes)
 
 
 def of(size: int, *shape: int) -> Make:
