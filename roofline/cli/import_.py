@@ -26,7 +26,11 @@ from roofline.runfile import Run
     "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
 )
 @options.output("Run file to write (default: none, only print).")
-@click.option("--device", metavar="NAME", help="Device it ran on, if the files do not say.")
+@click.option(
+    "--device",
+    metavar="NAME|cuda:N",
+    help="Device it ran on, if the files do not say; of several GPUs in them, which.",
+)
 @options.by(GROUPINGS)
 @options.rows()
 @options.findings

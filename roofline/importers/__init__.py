@@ -21,6 +21,7 @@ from roofline.importers import (
     rocprof,
     rocprof_compute,
 )
+from roofline.importers.chosen import numbered
 from roofline.importers.foreign import looks_like
 from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, source
 from roofline.importers.legible import legible
@@ -43,6 +44,9 @@ FORMATS: tuple[Format, ...] = (
 )
 # Times of a running program, to which counters of the same kernels can be joined.
 TIMELINES: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE)
+
+# Formats whose GPUs have numbers, by which the user may choose one.
+NUMBERED: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE, ncu.FORMAT)
 
 # What the user may say of files of some formats -> the option, and the formats.
 _OF: Mapping[str, tuple[str, tuple[Format, ...]]] = {
@@ -74,6 +78,7 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
         found = recognise(each)
         by.setdefault(found.name, (found, []))[1].append(each)
     _refuse_idle(options, by)
+    _refuse_number(options, by)
     if len(by) == 1:
         ((only, files),) = by.values()
         return legible(only.load(files, options))
@@ -94,6 +99,16 @@ def _refuse_idle(options: Options, by: Mapping[str, tuple[Format, Sequence[Sourc
         if getattr(options, option) is not None and not by.keys() & {f.name for f in formats}:
             kinds = ", ".join(found.title for found, _ in by.values())
             raise BadInput(f"{word} says nothing of a {kinds}; it is for {_named(formats)}")
+
+
+def _refuse_number(options: Options, by: Mapping[str, tuple[Format, Sequence[Source]]]) -> None:
+    """Refuse a GPU by its number where the files do not count them."""
+    if numbered(options.device) is not None and not by.keys() <= {f.name for f in NUMBERED}:
+        kinds = ", ".join(found.title for found, _ in by.values())
+        raise BadInput(
+            f"--device {options.device} chooses a GPU of a {_named(NUMBERED)} by its number; "
+            f"of a {kinds} --device NAME says what the GPU is"
+        )
 
 
 def foreign_file(path: Path | str) -> bool:

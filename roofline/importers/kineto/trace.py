@@ -1,6 +1,9 @@
 """One trace file -> a run, with everything that was repaired, skipped or is missing said in it."""
 
+from collections.abc import Sequence
+
 from roofline.errors import BadInput
+from roofline.importers.chosen import of_several
 from roofline.importers.format import Options, Source
 from roofline.importers.kineto.convert import about, notes
 from roofline.importers.kineto.convert.whole import convert
@@ -13,13 +16,17 @@ from roofline.runfile import Recorder, Run
 def read(source: Source, options: Options) -> Run:
     """Read, join, account."""
     columns, reader = Columns(), Reader(source)
-    stretches = Stretches(columns)
+
+    def choose(devices: Sequence[int]) -> int:
+        return of_several(options.device, about.gpus(reader.about, devices), source.name)
+
+    stretches = Stretches(columns, choose=choose)
     for batch in reader.batches():
         columns.add(batch)
         stretches.move()
     if not columns.kernels.of and not columns.calls.of:
         raise BadInput(f"{source.name} {about.nothing(columns, reader, stretches.spans)}")
-    made = convert(columns, stretches, options.keep_private, about.ranks(reader.about))
+    made = convert(columns, stretches, options.keep_private, reader.about)
     warnings = [*notes.of_file(reader, columns), *made.warnings]
     device = about.device(reader.about, made.device, options, warnings, source.name)
     return Run(

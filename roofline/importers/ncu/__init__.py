@@ -14,11 +14,12 @@ Spec     Nsight Compute CLI, "CSV and page output"; metric names by chip, "Metri
 from collections.abc import Iterator, Sequence
 
 from roofline.errors import BadInput
+from roofline.importers.chosen import named
 from roofline.importers.format import DAMAGE, Format, Options, Source
 from roofline.importers.lines import decoded
 from roofline.importers.ncu import report
 from roofline.importers.ncu.convert import Notes, convert
-from roofline.importers.ncu.device import device_of, of_one
+from roofline.importers.ncu.device import device_of, of_one, together
 from roofline.importers.ncu.number import decimal_mark
 from roofline.importers.ncu.pages import Launches, wanted
 from roofline.importers.ncu.private import scrubbed
@@ -90,11 +91,10 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         notes.warnings.append(f"two values of {some} for one launch, so unknown: {example}")
     if short:
         notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
-    found, elsewhere = of_one(launches.found, options.device, mark)
+    found, elsewhere = of_one(launches.found, options.device, mark, _program(sources))
     notes.elsewhere += elsewhere
-    device, unnamed = device_of(found, options.device, mark, _program(sources))
-    if unnamed:
-        notes.warnings.append(unnamed)
+    device, unnamed = device_of(found, named(options.device), mark, _program(sources))
+    notes.warnings += [each for each in (unnamed, together(found)) if each]
     return convert(
         found,
         mark,

@@ -1,4 +1,4 @@
-"""Which device the launches ran on; where there were several, the one most worked on."""
+"""Which GPU the launches ran on; where there were several, the user's or the one most worked on."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -8,8 +8,10 @@ from roofline.device import Device, Fact
 from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.cells import Mark, number
+from roofline.importers.chosen import Gpu, of_several, way_to
+from roofline.importers.limits import identifier
 from roofline.importers.ncu.pages import DEVICE_NAME, L2_CAPACITY, Launch
-from roofline.importers.stated import contradicts, stated
+from roofline.importers.stated import stated
 from roofline.provenance import Basis, Provenance
 from roofline.runfile import Gap
 
@@ -18,35 +20,47 @@ Kind = tuple[str, str]  # what the profiler calls a GPU, its compute capability;
 
 
 def of_one(
-    found: Sequence[Launch], option: str | None, mark: Mark
+    found: Sequence[Launch], option: str | None, mark: Mark, file: str
 ) -> tuple[Sequence[Launch], list[Gap]]:
-    """The launches on one kind of GPU, and what the others did.
+    """The launches on one GPU, and what the others did; BadInput where it is not in `file`.
 
-    Of several kinds it is the one that the user states, else the one that was at work for longest.
+    Of several it is the one that the user means, else the one that was at work for longest.
     """
-    kind_of = _kinds(found)
-    kinds = dict.fromkeys(map(kind_of, found))
-    if len(kinds) == 1:
+    gpu_of = _gpus(found)
+    there = list(dict.fromkeys(map(gpu_of, found)))
+    if len(there) == 1:
+        of_several(option, there, file)
         return found, []
-    spent: dict[Kind, float] = dict.fromkeys(kinds, 0.0)
-    count = dict.fromkeys(kinds, 0)
+    spent, count = dict.fromkeys(there, 0.0), dict.fromkeys(there, 0)
     for launch in found:
-        kind = kind_of(launch)
-        spent[kind] += (seconds(launch.counters(mark, {})).value or 0.0) * launch.invocations
-        count[kind] += launch.invocations
-    fits = [k for k in kinds if option is None or not contradicts(resolve(option), k[:1], k[1:])]
-    most = max(fits or kinds, key=lambda kind: (spent[kind], count[kind]))
+        gpu = gpu_of(launch)
+        took = seconds(launch.counters(mark, {})).value or 0.0
+        spent[gpu] += took * launch.invocations
+        count[gpu] += launch.invocations
+    gpus = sorted(there, key=lambda gpu: (-spent[gpu], -count[gpu]))
+    own = gpus[of_several(option, gpus, file)]
     gaps = [
         Gap(
-            name=kind[0] or f"a GPU of compute capability {kind[1]}",
-            what="a run is of one device: what ran on this one is not in it",
-            seconds=spent[kind],
-            count=count[kind],
+            name=_called(gpu, gpus),
+            what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
+            seconds=spent[gpu],
+            count=count[gpu],
         )
-        for kind in kinds
-        if kind != most
+        for gpu in there
+        if gpu != own
     ]
-    return [launch for launch in found if kind_of(launch) == most], gaps
+    return [launch for launch in found if gpu_of(launch) == own], gaps
+
+
+def together(found: Iterable[Launch]) -> str:
+    """What to say where processes that each count their own GPUs may have meant several."""
+    processes = {launch.process for launch in found} - {""}
+    if len(processes) < 2:
+        return ""
+    return (
+        f"launches of {len(processes)} processes stand together, as of one GPU: the export does "
+        "not say whether each process counts the same GPUs (CUDA_VISIBLE_DEVICES)"
+    )
 
 
 def device_of(
@@ -68,6 +82,33 @@ def device_of(
         return _bare(names[0], found, mark), ""
 
 
+def _called(gpu: Gpu, gpus: Iterable[Gpu]) -> str:
+    """A GPU's name, with its number where others have the same one."""
+    name = gpu.name or (f"a GPU of compute capability {gpu.generation}" if gpu.generation else "")
+    alike = [each for each in gpus if (each.name, each.generation) == (gpu.name, gpu.generation)]
+    if gpu.number is None or (name and len(alike) == 1):
+        return name or "a GPU without a number"
+    return f"{name}, device {gpu.number}" if name else f"device {gpu.number}"
+
+
+def _gpus(found: Iterable[Launch]) -> Callable[[Launch], Gpu]:
+    """Which GPU each launch ran on: one that is told in part is the only one like it."""
+    kind_of = _kinds(found)
+    numbers: dict[Kind, set[int | None]] = {}
+    for launch in found:
+        on = numbers.setdefault(kind_of(launch), set())
+        on |= {_number(launch)} - {None}
+
+    def gpu(launch: Launch) -> Gpu:
+        kind = kind_of(launch)
+        number = _number(launch)
+        if number is None and len(numbers[kind]) == 1:
+            (number,) = numbers[kind]
+        return Gpu(number, *kind)
+
+    return gpu
+
+
 def _kinds(found: Iterable[Launch]) -> Callable[[Launch], Kind]:
     """What kind of GPU each launch ran on: one that is told in part is of the only one like it."""
     told = dict.fromkeys((_name(launch), _generation(launch)) for launch in found)
@@ -82,6 +123,10 @@ def _kinds(found: Iterable[Launch]) -> Callable[[Launch], Kind]:
         like = [kind for kind in known if name in ("", kind[0]) and generation in ("", kind[1])]
         meant[name, generation] = like[0] if len(like) == 1 else (name, generation)
     return lambda launch: meant[_name(launch), _generation(launch)]
+
+
+def _number(launch: Launch) -> int | None:
+    return identifier(launch.device)
 
 
 def _name(launch: Launch) -> str:

@@ -17,7 +17,8 @@ from roofline.importers.ncu.text import AVERAGE, KERNEL, METRIC, UNIT, VALUE, Ta
 
 # Columns that say which launch a row is of; everything else is a metric or is left out.
 IDENTITY = (
-    "ID", "Process ID", KERNEL, "Stream", "Block Size", "Grid Size", "CC", "Invocations",
+    "ID", "Process ID", KERNEL, "Stream", "Block Size", "Grid Size", "Device", "CC",
+    "Invocations",
 )  # fmt: skip
 NVTX = "Push/Pop_Range"
 FEW = 100  # a table of so few metrics was asked for by name: all are kept
@@ -39,7 +40,9 @@ class Launch:
     stream: str = ""
     block: str = ""
     grid: str = ""
+    device: str = ""  # its number
     cc: str = ""
+    process: str = ""
     nvtx: str = ""
     invocations: int = 1  # a summary stands for several
     cells: dict[str, tuple[str, str]] = field(default_factory=dict)  # metric -> value, unit
@@ -177,7 +180,9 @@ class Launches:
             stream=_cell(row, at, "Stream"),
             block=_cell(row, at, "Block Size"),
             grid=_cell(row, at, "Grid Size"),
+            device=_cell(row, at, "Device"),
             cc=_cell(row, at, "CC"),
+            process=_cell(row, at, "Process ID"),
             nvtx=".".join(map(self._called, _RANGE.findall(nvtx))),
             invocations=_whole(_cell(row, at, "Invocations")) or 1,
             pages={page},
@@ -194,7 +199,8 @@ def dimensions(text: str) -> tuple[int, int, int] | None:
 
 
 def _key(row: tuple[str, ...], at: dict[str, int]) -> tuple[str, str, str]:
-    which = _cell(row, at, "ID") or _cell(row, at, "Grid Size") + _cell(row, at, "Block Size")
+    summed = ("Device", "Grid Size", "Block Size")
+    which = _cell(row, at, "ID") or " ".join(_cell(row, at, name) for name in summed)
     return _cell(row, at, "Process ID"), which, row[at[KERNEL]]
 
 

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import BadInput, NotFound
+from roofline.importers.chosen import named
 from roofline.importers.format import Format, Options, Source, one
 from roofline.importers.nsys import stats
 from roofline.importers.stated import stated
@@ -41,7 +42,7 @@ def recognises(head: bytes) -> bool:
 
 
 def load(sources: Sequence[Source], options: Options) -> Run:
-    """One database -> one run, of the device that did most."""
+    """One database -> one run, of the GPU that the user means, else of the one that did most."""
     from roofline.importers.nsys.convert import convert
     from roofline.importers.nsys.database import on_disk
     from roofline.importers.nsys.joins import join
@@ -54,7 +55,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     if not database.rows["activities"].num_rows:
         raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
     line = timeline(database.ranges)
-    joined = join(database, line)
+    joined = join(database, line, options.device, source.name)
     if not any(part.num_rows for part in joined.activities):
         raise BadInput(f"{source.name}: no device activity has a usable start")
     made = convert(joined, database, line)
@@ -95,8 +96,9 @@ def _device(
     name = gpus.get(used) if used is not None else None
     if name is None and len(set(gpus.values())) == 1:
         name = next(iter(gpus.values()))
-    if options.device is not None:
-        return stated(options.device, file, [name or ""], maker="NVIDIA")
+    said = named(options.device)
+    if said is not None:
+        return stated(said, file, [name or ""], maker="NVIDIA")
     if name is None:
         return None
     try:

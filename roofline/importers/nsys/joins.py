@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from roofline.importers.chosen import Gpu, of_several, way_to
 from roofline.importers.kineto.join.names import launches_graph
 from roofline.importers.nsys import times
 from roofline.importers.nsys.ranges import Range, Timeline, divided
@@ -45,14 +46,14 @@ class Joined:
     warnings: tuple[str, ...]
 
 
-def join(database: Database, line: Timeline) -> Joined:
-    """Join the activities of the busiest device."""
+def join(database: Database, line: Timeline, option: str | None, file: str) -> Joined:
+    """Join the activities of one device of `file`: the user's `option`, else the busiest."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     ran, doubts = times.activities(database.rows.pop("activities"), database.values["stream"])
     calls, more = times.calls(database.rows.pop("calls"))
-    device, ran, gaps = _busiest(ran, database)
+    device, ran, gaps = _of_one(ran, database, option, file)
     launch, warnings = _launch(ran, calls)
     launch, launches = _used(launch, calls)
     early = times.early(ran, launch, launches)
@@ -128,31 +129,40 @@ def _span(*tables: "pa.Table") -> tuple[int, int]:
     return first, max((end for end in ends if end is not None), default=first)
 
 
-def _busiest(
-    rows: "pa.Table", database: Database
+def _of_one(
+    rows: "pa.Table", database: Database, option: str | None, file: str
 ) -> tuple[int | None, "pa.Table", tuple[Gap, ...]]:
-    """The device that most of the time was spent on; what ran on others is a gap."""
+    """The device of the run; what ran on others is a gap."""
     import pyarrow.compute as pc
 
     devices = [device for (device,) in database.values["device"]]
     if len(devices) == 1:
+        of_several(option, [_gpu(devices[0], database)], file)
         return devices[0], rows, ()
     sums = rows.group_by("device").aggregate([("duration", "sum"), ("device", "count")]).to_pylist()
     spent = {each["device"]: (each["duration_sum"] or 0, each["device_count"]) for each in sums}
-    first, *others = sorted(
+    order = sorted(
         spent,
         key=lambda at: (-spent[at][0], devices[at] is None, devices[at] or 0),
     )
+    gpus = [_gpu(devices[at], database) for at in order]
+    chosen = of_several(option, gpus, file)
+    first = order[chosen]
     gaps = tuple(
         Gap(
             name=f"device {devices[at]}",
-            what="a run is of one device: what ran on this one is not in it",
+            what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
             seconds=spent[at][0] / 1e9,
             count=spent[at][1],
         )
-        for at in others
+        for at, gpu in zip(order, gpus, strict=True)
+        if at != first
     )
     return devices[first], rows.filter(pc.equal(rows["device"], first)), gaps
+
+
+def _gpu(device: int | None, database: Database) -> Gpu:
+    return Gpu(device, "" if device is None else database.gpus.get(device, ""))
 
 
 def _launch(activities: "pa.Table", calls: "pa.Table") -> tuple["pa.ChunkedArray", list[str]]:

@@ -1,8 +1,15 @@
 """Traces of several GPUs: a run is of one, and says what the others did."""
 
+import json
+from functools import partial
+
 import pytest
 
-from roofline.importers import load
+from roofline.cli import main
+from roofline.errors import BadInput
+from roofline.importers import Options, load
+from roofline.importers.kineto import trace
+from roofline.importers.kineto.stretches.divide import Stretches
 from roofline.program import read
 from tests.importers.kineto.traces import H200, Trace
 
@@ -68,3 +75,72 @@ def test_a_time_that_cannot_be_does_not_choose_the_device(tmp_path):
     """A kernel of 1000 s in a trace of 400 us is none of device 1's work."""
     run = load([relus((0, 30), (0, 30), (0, 30), (1, 1e9)).write(tmp_path / "odd.json")])
     assert run.device.name.startswith("NVIDIA H200")
+
+
+ON = [(0, 30), (0, 30), (0, 30), (1, 80)]  # device 0 is at work for longest
+
+
+@pytest.mark.parametrize("rows", [None, 4])
+@pytest.mark.parametrize(
+    ("device", "name", "calls", "other"),
+    [
+        ("cuda:0", "NVIDIA H200", 3, "device 1"),
+        ("cuda:1", "NVIDIA A100", 1, "device 0"),
+        ("CUDA:1", "NVIDIA A100", 1, "device 0"),
+        ("a100-sxm4-80gb", "NVIDIA A100", 1, "device 0"),  # what it is tells which it is
+        ("h200", "NVIDIA H200", 3, "device 1"),
+    ],
+)
+def test_the_user_says_which(tmp_path, monkeypatch, rows, device, name, calls, other):
+    """In one stretch and in several."""
+    if rows is not None:
+        monkeypatch.setattr(trace, "Stretches", partial(Stretches, rows=rows))
+    run = load([relus(*ON).write(tmp_path / "two.json")], Options(device=device))
+    (item,) = read(run).by("operator")
+
+    assert run.device.name.startswith(name)
+    assert item.calls == calls
+    assert [gap.name for gap in run.gaps] == [other]
+
+
+def test_equal_gpus_are_told_by_their_numbers(tmp_path):
+    """Two kernels of 30 us on device 0, one of 40 us on device 2: 40 us are what device 2 did."""
+    made = relus((0, 30), (0, 30), (2, 40), listed=(H200, {**H200, "id": 2}))
+    run = load([made.write(tmp_path / "same.json")], Options(device="cuda:2"))
+
+    assert read(run).whole.busy_s == pytest.approx(40e-6)
+    assert run.device.name.startswith("NVIDIA H200")
+
+
+def test_what_is_left_out_says_how_to_have_it(tmp_path):
+    (gap,) = load([relus(*ON).write(tmp_path / "two.json")]).gaps
+    assert gap.what.endswith("; --device cuda:1 imports it instead")
+
+
+def on_the_host() -> Trace:
+    made = Trace()
+    made.op("aten::relu", 0, 5, X)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "device", "said"),
+    [
+        (relus(*ON), "cuda:2", r"nothing in t\.json ran on cuda:2, .* there is cuda:0, cuda:1$"),
+        (relus((0, 30)), "cuda:1", "ran on cuda:1, which --device says; there is cuda:0$"),
+        (relus(*ON), "t4", "recorded on NVIDIA H200, and --device says NVIDIA Tesla T4"),
+        (on_the_host(), "cuda:0", "there is no GPU with a number$"),
+    ],
+)
+def test_a_device_that_is_not_there(tmp_path, made, device, said):
+    with pytest.raises(BadInput, match=said):
+        load([made.write(tmp_path / "t.json")], Options(device=device))
+
+
+def test_on_the_command_line(tmp_path, capsys):
+    path = str(relus(*ON).write(tmp_path / "two.json"))
+
+    assert main(["import", path, "--device", "cuda:1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["device"]["name"].startswith("NVIDIA A100")
+    assert main(["import", path, "--device", "cuda:7"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -191,6 +191,12 @@ def test_two_devices(driver, tmp_path):
     assert len(kernels(imported)) == 1
     (gap,) = imported.gaps
     assert (gap.name, gap.count, gap.seconds) == ("device 0", 2, 200e-9)
+    assert gap.what.endswith("; --device cuda:0 imports it instead")
+    other = load([tmp_path / "export"], Options(device="cuda:0"))
+    assert len(kernels(other)) == 2
+    assert [(gap.name, gap.count) for gap in other.gaps] == [("device 1", 1)]
+    with pytest.raises(BadInput, match=r"ran on cuda:2, .* there is cuda:0, cuda:1$"):
+        load([tmp_path / "export"], Options(device="cuda:2"))
 
 
 def test_a_graph_launch_starts_several(driver, tmp_path):

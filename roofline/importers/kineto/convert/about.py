@@ -1,13 +1,14 @@
 """What a trace says of itself: its device, versions and rank."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from roofline.device import Device
 from roofline.devices import resolve
 from roofline.errors import NotFound
+from roofline.importers.chosen import Gpu, named
 from roofline.importers.format import Options
 from roofline.importers.kineto.join.names import one_line
 from roofline.importers.kineto.read.columns import Columns
@@ -42,9 +43,10 @@ def device(
     name = properties.get("name")
     if not isinstance(name, str) or not name:
         name = None
-    if options.device is not None:
-        named = [] if name is None else [name]
-        return stated(options.device, file, named, _generations(properties))
+    said = named(options.device)
+    if said is not None:
+        names = [] if name is None else [name]
+        return stated(said, file, names, _generations(properties))
     if used is None and about.get("deviceProperties"):
         warnings.append(
             "the trace lists a GPU and nothing that ran on one, so times are those of the host"
@@ -60,6 +62,18 @@ def device(
     except NotFound as unknown:
         warnings.append(f"no ceilings for the device of the trace: {unknown}{_size(properties)}")
         return None
+
+
+def gpus(about: Mapping[str, Any], devices: Iterable[int]) -> list[Gpu]:
+    """What the trace says of each of `devices`, which are numbers in its own list."""
+    found = []
+    for device in devices:
+        properties = _properties(about, device)
+        name = properties.get("name")
+        (generation,) = _generations(properties) or ("",)
+        number = None if device < 0 else device
+        found.append(Gpu(number, name if isinstance(name, str) else "", generation))
+    return found
 
 
 def _generations(properties: Mapping[str, Any]) -> list[str]:

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from roofline.importers.chosen import way_to
+from roofline.importers.kineto.convert import about
 from roofline.importers.kineto.join.names import one_line
 from roofline.importers.kineto.join.owners import Joined
 from roofline.importers.kineto.join.steps import Cut
@@ -110,15 +112,16 @@ class Tally:
             )
 
 
-def elsewhere(devices: Mapping[int, Spent]) -> Iterator[Gap]:
-    """What ran on other devices than the first."""
-    for device, spent in islice(devices.items(), 1, None):
+def elsewhere(devices: Mapping[int, Spent], told: Mapping[str, Any]) -> Iterator[Gap]:
+    """What ran on other devices than the first; `told` is what the trace says of itself."""
+    gpus = about.gpus(told, devices)
+    for gpu, (device, spent) in islice(zip(gpus, devices.items(), strict=True), 1, None):
         yield Gap(
             name=f"device {device}",
             what=(
                 "a run is of one device: what ran on this one, "
                 f"{number_of(spent.count, 'device activity')}, is not in it, "
-                "nor are the operators that worked there alone"
+                f"nor are the operators that worked there alone{way_to(gpu, gpus)}"
             ),
             seconds=spent.ns / 1e9,
             count=spent.count,

@@ -5,13 +5,14 @@ both known for all of it, who caused what, its work, and the rows.
 """
 
 from array import array
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roofline.importers.kineto.account.configuration import configuration
 from roofline.importers.kineto.account.signatures import Device, Signatures
-from roofline.importers.kineto.convert import notes
+from roofline.importers.kineto.convert import about, notes
 from roofline.importers.kineto.convert.assemble import Assembly, Sections
 from roofline.importers.kineto.convert.gaps import Tally, elsewhere
 from roofline.importers.kineto.convert.rows import Words
@@ -45,11 +46,11 @@ class Converted:
 
 
 def convert(
-    columns: Columns, stretches: Stretches, keep_private: bool, ranks: int | None = None
+    columns: Columns, stretches: Stretches, keep_private: bool, told: Mapping[str, Any]
 ) -> Converted:
     """Join, account, and put into rows; texts of the user's are dropped unless `keep_private`.
 
-    `ranks` is how many processes collectives are among; None is not known.
+    `told` is what the trace says of itself.
     """
     whole = Whole()
     whole.overhead(columns)
@@ -62,7 +63,7 @@ def convert(
         walked, by_id = _by_id(columns, walked, several, whole)
     division = whole.work.cut()
     device: Device = "cuda" if whole.activities else "cpu"
-    signatures = Signatures(columns, device, keep_private, ranks)
+    signatures = Signatures(columns, device, keep_private, about.ranks(told))
     names, thread = _threads(columns)
     counters = [configuration(kernel) for kernel in columns.kernels.values()]
     words = Words(whole.modules.paths, names, counters)
@@ -85,7 +86,7 @@ def convert(
         events=sections.table(),
         signatures=tuple(signatures.made),
         steps=set_apart(steps, whole.idle, division.starts[0]),
-        gaps=(*elsewhere(stretches.devices), *tally.gaps(columns)),
+        gaps=(*elsewhere(stretches.devices, told), *tally.gaps(columns)),
         warnings=(
             *([notes.BY_ID] if by_id else []),
             *notes.of_times(whole.doubt),

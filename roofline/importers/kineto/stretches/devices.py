@@ -1,6 +1,6 @@
 """A run is of one device: which of a trace's it is, and what the others did."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,15 @@ from roofline.importers.kineto.stretches.outside import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# Of devices, the busiest first, the place of the one that the run is of.
+Choose = Callable[[Sequence[int]], int]
+
+
+def busiest(devices: Sequence[int]) -> int:
+    """The one that was at work for longest."""
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from roofline.importers.kineto.read.columns import (
     Columns,
     Spans,
 )
-from roofline.importers.kineto.stretches.devices import Spent, spent
+from roofline.importers.kineto.stretches.devices import Choose, Spent, busiest, spent
 from roofline.importers.kineto.stretches.doubt import Streams, earliest_ends
 from roofline.importers.kineto.stretches.outside import Window, window
 from roofline.importers.kineto.stretches.times import Times, arrow, ended, times
@@ -54,8 +54,9 @@ class Stretch:
 class Stretches:
     """Takes in the columns of a trace as they grow; then gives them back, stretch by stretch."""
 
-    def __init__(self, columns: Columns, rows: int = ROWS):
+    def __init__(self, columns: Columns, rows: int = ROWS, choose: Choose = busiest):
         self._columns = columns
+        self._choose = choose
         self._rows = rows
         self._kept: Kept | None = None  # the rows moved away so far, in the order they came
         self._moved = 0  # spans among them
@@ -121,7 +122,10 @@ class Stretches:
 
     def _survey(self, spans: "pa.Table", ran: "pa.Table") -> None:
         self._window = window(spans, self._columns.recorded)
-        self.devices = spent(ran, self._window)
+        devices = spent(ran, self._window)
+        chosen = self._choose(list(devices))
+        own = list(devices)[chosen : chosen + 1]  # none where nothing ran on one
+        self.devices = {device: devices[device] for device in (*own, *devices)}
 
     def _move(self) -> None:
         if self._kept is None:
