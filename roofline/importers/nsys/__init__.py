@@ -1,8 +1,9 @@
 """Nsight Systems: SQLite exports (``nsys export --type sqlite``), and the tables of ``nsys stats``.
 
-Reads    kernels with their launch configuration, copies and memsets with their bytes, launches of
-         the runtime and the driver, NVTX push/pop ranges (as modules; ``step 3`` and its like as
-         steps), the GPU's name, schema versions 2 and 3 with tables of any ``_V`` version.
+Reads    kernels with their launch configuration, whole graphs where these were recorded without
+         their kernels, copies and memsets with their bytes, launches of the runtime and the driver,
+         NVTX push/pop ranges (as modules; ``step 3`` and its like as steps), the GPU's name, schema
+         versions 2 and 3 with tables of any ``_V`` version.
 Skips    operating system calls, samples, marks and ranges across threads, metrics; environment,
          command lines, host and user names are never read.
 Joins    a kernel and its launch by correlation id and process.
@@ -10,11 +11,13 @@ Units    nanoseconds and bytes.
 Spec     Nsight Systems User Guide, "SQLite Schema Reference".
 
 schema     which tables and columns this file has
+cut        whether all of the file is there
 database   a database opened, its queries answered a batch at a time
 gathered   batches -> columns, what repeats as numbers
 read       the tables, under fixed names
 ranges     NVTX ranges -> what holds on a thread from when on
 times      which times are believed, what ran before the recording, which steps hold something
+graphs     launches of whole graphs
 joins      activity, launch, range
 convert    all of it as the parts of a run
 stats      the tables that ``nsys stats --format csv`` prints
@@ -44,6 +47,7 @@ def recognises(head: bytes) -> bool:
 def load(sources: Sequence[Source], options: Options) -> Run:
     """One database -> one run, of the GPU that the user means, else of the one that did most."""
     from roofline.importers.nsys.convert import convert
+    from roofline.importers.nsys.cut import cut
     from roofline.importers.nsys.database import on_disk
     from roofline.importers.nsys.joins import join
     from roofline.importers.nsys.ranges import timeline
@@ -51,6 +55,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
 
     source = one(sources, "Nsight Systems database")
     with on_disk(source) as path:
+        missing = cut(path, source.name)
         database = read(path, source.name, options.keep_private)
     if not database.rows["activities"].num_rows:
         raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
@@ -59,7 +64,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
     if not any(part.num_rows for part in joined.activities):
         raise BadInput(f"{source.name}: no device activity has a usable start")
     made = convert(joined, database, line)
-    warnings = [*database.lacks, *joined.warnings, *made.warnings]
+    warnings = [*missing, *database.lacks, *joined.warnings, *made.warnings]
     device = _device(database.gpus, joined.device, source.name, options, warnings)
     how = (
         f"{number_of(len(made.steps), 'step')} by NVTX ranges"

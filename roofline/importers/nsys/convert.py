@@ -9,9 +9,10 @@ from roofline.importers import believed, copies
 from roofline.importers.limits import MOST_BYTES
 from roofline.importers.nsys.configured import Configured
 from roofline.importers.nsys.gathered import Value
+from roofline.importers.nsys.graphs import GRAPH, WHOLE, called
 from roofline.importers.nsys.joins import Joined
 from roofline.importers.nsys.ranges import Range, Timeline
-from roofline.importers.nsys.read import WHAT, Database
+from roofline.importers.nsys.read import Database
 from roofline.importers.rows import MANY, events, same, worded
 from roofline.importers.windows import OUTSIDE, window_of
 from roofline.runfile import Gap, Signature, Step, arrow_schema
@@ -204,7 +205,10 @@ class _Made:
     def activity(
         self, what: str, name: int | str | None, nbytes: int | None, in_graph: bool = False
     ) -> int:
-        """A kernel by its readable name; a copy or memset by direction and size, its whole work."""
+        """A kernel by its readable name; a copy or memset by direction and size, its whole work.
+
+        A whole graph by its number.
+        """
         if what == "kernel":
             shown = readable(self.database.named(name))
             ledger = (
@@ -213,6 +217,10 @@ class _Made:
             return self._number(
                 (shown, None, in_graph), lambda: Signature(name=shown, ledger=ledger)
             )
+        if what == GRAPH:
+            shown = called(name)
+            ledger = replace(unknown(shown), conventions=(WHOLE,))
+            return self._number((shown, None, False), lambda: Signature(name=shown, ledger=ledger))
         if nbytes is not None and not 0 <= nbytes < MOST_BYTES:
             self.oversized.add(nbytes)
             nbytes = None
@@ -268,7 +276,7 @@ def _given_up(batches: "list[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
 
 
 def _kind(what: str) -> str:
-    return "kernel" if what == WHAT[0] else "memcpy"  # memsets among the latter
+    return "kernel" if what in ("kernel", GRAPH) else "memcpy"  # memsets among the latter
 
 
 def _numbers(

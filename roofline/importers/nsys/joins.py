@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.importers.chosen import Gpu, of_several, way_to
 from roofline.importers.kineto.join.names import launches_graph
-from roofline.importers.nsys import times
+from roofline.importers.nsys import graphs, times
 from roofline.importers.nsys.ranges import Range, Timeline, divided
 from roofline.importers.nsys.read import Database
 from roofline.importers.rows import MANY, same
@@ -55,6 +55,9 @@ def join(database: Database, line: Timeline, option: str | None, file: str) -> J
     calls, more = times.calls(database.rows.pop("calls"))
     device, ran, gaps = _of_one(ran, database, option, file)
     launch, warnings = _launch(ran, calls)
+    whole = graphs.whole(ran, database.values)
+    if whole is not None:
+        ran, launch, whole = graphs.unknown(ran, launch, whole)
     launch, launches = _used(launch, calls)
     early = times.early(ran, launch, launches)
     begun = _of_launch(launches["start"], launch, ran["start"])
@@ -64,7 +67,7 @@ def join(database: Database, line: Timeline, option: str | None, file: str) -> J
     threads = [thread for (thread,) in database.called["thread"]]
     path = _path(launches, threads, line) if line.time else None
     process = _of_launch(launches["process"], launch, ran["process"])
-    graph = _in_graph(launches, launch, database)
+    graph = _in_graph(launches, launch, database, whole)
     activities = {
         **{name: ran[name] for name in ("start", "duration", "key", "configuration", "stream")},
         "process": process,
@@ -85,15 +88,21 @@ def join(database: Database, line: Timeline, option: str | None, file: str) -> J
         replayed=[] if graph is None else _here(ran["key"].filter(graph)),
         processes=_here(process),
         names=_here(launches["name"]),
-        gaps=(*gaps, *times.gaps(ran, launch, early, graph)),
+        gaps=(*gaps, *times.gaps(ran, launch, early, graph), *graphs.gaps(ran, whole)),
         warnings=(*doubts, *more, *warnings, *times.lost(launch, early), *empty),
     )
 
 
 def _in_graph(
-    launches: "pa.Table", launch: "pa.ChunkedArray", database: Database
+    launches: "pa.Table",
+    launch: "pa.ChunkedArray",
+    database: Database,
+    whole: "pa.ChunkedArray | None",
 ) -> "pa.ChunkedArray | None":
-    """Which activities a captured graph replays; None where no launch is that of one."""
+    """Which activities a captured graph replays; None where no launch is that of one.
+
+    Those of `whole` are no part of a graph.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -102,7 +111,8 @@ def _in_graph(
     if not any(graphs):
         return None
     by = pa.array(graphs, pa.bool_()).take(launches["name"].combine_chunks())
-    return pc.fill_null(by.take(launch), False)
+    replayed = pc.fill_null(by.take(launch), False)
+    return replayed if whole is None else pc.and_not(replayed, whole)
 
 
 def _of_launch(
@@ -150,7 +160,7 @@ def _of_one(
     first = order[chosen]
     gaps = tuple(
         Gap(
-            name=f"device {devices[at]}",
+            name="no stated device" if devices[at] is None else f"device {devices[at]}",
             what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
             seconds=spent[at][0] / 1e9,
             count=spent[at][1],

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from roofline.errors import BadInput
 from roofline.importers.limits import LONGEST_NS
+from roofline.importers.nsys import graphs
 from roofline.importers.nsys.database import gather, opened
 from roofline.importers.nsys.gathered import Gathered, Value, together
+from roofline.importers.nsys.graphs import GRAPH
 from roofline.importers.nsys.ranges import PUSH_POP, Range
 from roofline.importers.nsys.schema import Table, schema
 from roofline.importers.private import pathless
@@ -19,7 +21,7 @@ from roofline.units import number_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WHAT = ("kernel", "memcpy", "memset")
+WHAT = ("kernel", GRAPH, "memcpy", "memset")
 _CALLS = ("runtime", "driver")
 # Columns of activities and of calls that become numbers, alone or together.
 KEY, CONFIGURATION = ("name", "bytes"), ("grid", "block", "registers", "shared")
@@ -33,8 +35,9 @@ _SIDE_BY_SIDE = 1 << 20  # rows from which on two halves of a table are read at 
 _PLAIN_ID = 1 << 24  # globalTid is vm << 48 | process << 24 | thread, globalPid has no thread
 
 _OF = {
-    "kernel": "kernels", "memcpy": "copies", "memset": "memsets", "runtime": "calls of the runtime",
-    "driver": "calls of the driver", "strings": "strings", "nvtx": "NVTX ranges",
+    "kernel": "kernels", GRAPH: "whole graphs", "memcpy": "copies", "memset": "memsets",
+    "runtime": "calls of the runtime", "driver": "calls of the driver", "strings": "strings",
+    "nvtx": "NVTX ranges",
 }  # fmt: skip
 _UNJOINED = "and so kernels no launch, thread or range"
 # table, column, and what is not known without it
@@ -42,6 +45,8 @@ _MISSED = (
     ("kernel", "end", "end, and so no duration"),
     ("kernel", "name", "name"),
     ("kernel", "correlation", "correlation ids, and so no launch, thread or range"),
+    (GRAPH, "end", "end, and so no duration"),
+    (GRAPH, "correlation", "correlation ids, and so no launch, thread or range"),
     *(
         missed
         for calls in _CALLS
@@ -69,8 +74,8 @@ Values = Mapping[str, Sequence[Value]]
 class Database:
     """What was read of one export."""
 
-    # "activities" (kernels, copies and memsets): start, duration, correlation, and the numbers of
-    # _OF_ACTIVITY; "calls": these, process, and the numbers of _OF_CALL.  Given up when joined.
+    # "activities" (kernels, whole graphs, copies, memsets): start, duration, correlation, and the
+    # numbers of _OF_ACTIVITY; "calls": these, process, those of _OF_CALL.  Given up when joined.
     rows: dict[str, "pa.Table"]
     values: Values  # what the numbers of activities stand for; before those of KEY, one of WHAT
     called: Values  # what the numbers of calls stand for
@@ -97,7 +102,7 @@ def read(path: Path, name: str, keep_private: bool) -> Database:
     keep = str if keep_private else pathless
     with opened(path, name) as connection:
         tables = schema(connection)
-        if "kernel" not in tables:
+        if not tables.keys() & {"kernel", GRAPH}:
             raise BadInput(
                 f"{name} has no kernels: record with `nsys profile --trace=cuda,nvtx` "
                 "and export with `nsys export --type sqlite`"
@@ -196,6 +201,9 @@ def _parts(connection: sqlite3.Connection, table: Table, what: str) -> list[str]
 
 
 def _activity(table: Table, what: str) -> str:
+    columns = _columns(table, "device", "stream", "process")
+    if what == GRAPH:
+        return graphs.query(table, columns)
     if what == "kernel":
         more = {"name": table.sql("name"), "registers": table.sql("registers")}
         more |= {name: _product(table, name) for name in ("grid", "block")}
@@ -203,7 +211,7 @@ def _activity(table: Table, what: str) -> str:
     else:
         more = {"bytes": table.sql("bytes")}
         more |= {"name": table.sql("copy_kind")} if what == "memcpy" else {}
-    return table.select(**_columns(table, "device", "stream", "process"), **more)
+    return table.select(**columns, **more)
 
 
 def _product(table: Table, stem: str) -> str:

@@ -81,7 +81,7 @@ def pushed(start, end, text, process=5, thread=1, kind=59) -> dict:
 
 
 def write(path: Path, tables=None, without=(), renamed=None, **rows) -> Path:
-    """A database; rows by a short name of the table: kernels, runtime, memcpy, memset, nvtx."""
+    """A database; rows by a short name of the table: kernels, runtime, memcpy, memset, nvtx; or all."""
     renamed = renamed or {}
     connection = sqlite3.connect(path)
     for name, columns in (tables or TABLES).items():
@@ -95,7 +95,7 @@ def write(path: Path, tables=None, without=(), renamed=None, **rows) -> Path:
     }
     short = {"kernels": "KERNEL", "runtime": "RUNTIME", "memcpy": "MEMCPY", "memset": "MEMSET"}
     held = {
-        f"CUPTI_ACTIVITY_KIND_{short[k]}" if k in short else "NVTX_EVENTS": v
+        f"CUPTI_ACTIVITY_KIND_{short[k]}" if k in short else "NVTX_EVENTS" if k == "nvtx" else k: v
         for k, v in rows.items()
     }
     for name, each in (fixed | held).items():

@@ -384,9 +384,10 @@ def test_gzipped_and_under_another_name(tmp_path):
 
 
 def test_a_damaged_database(driver, tmp_path):
-    """Cut in half: one sentence, no traceback."""
+    """Overwritten from the middle on: one sentence, no traceback."""
     whole = write(tmp_path / "x", kernels=[kernel(i, i + 1, i) for i in range(5000)]).read_bytes()
-    (tmp_path / "half").write_bytes(whole[: len(whole) // 2])
+    half = len(whole) // 2
+    (tmp_path / "half").write_bytes(whole[:half] + bytes(len(whole) - half))
 
     with pytest.raises(BadInput, match="half is a damaged database"):
         load([tmp_path / "half"])
