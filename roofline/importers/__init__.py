@@ -46,7 +46,7 @@ FORMATS: tuple[Format, ...] = (
 TIMELINES: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE)
 
 # Formats whose GPUs have numbers, by which the user may choose one.
-NUMBERED: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE, ncu.FORMAT)
+NUMBERED: tuple[Format, ...] = (kineto.FORMAT, nsys.DATABASE, nsys.STATS, ncu.FORMAT)
 
 # What the user may say of files of some formats -> the option, and the formats.
 _OF: Mapping[str, tuple[str, tuple[Format, ...]]] = {

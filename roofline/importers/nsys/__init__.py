@@ -20,18 +20,16 @@ times      which times are believed, what ran before the recording, which steps 
 graphs     launches of whole graphs
 joins      activity, launch, range
 convert    all of it as the parts of a run
+device     what it ran on
 stats      the tables that ``nsys stats --format csv`` prints
 """
 
 from collections.abc import Mapping, Sequence
 
-from roofline.device import Device
-from roofline.devices import resolve
-from roofline.errors import BadInput, NotFound
-from roofline.importers.chosen import named
+from roofline.errors import BadInput
 from roofline.importers.format import Format, Options, Source, one
 from roofline.importers.nsys import stats
-from roofline.importers.stated import stated
+from roofline.importers.nsys.device import device_of
 from roofline.runfile import Recorder, Run
 from roofline.units import number_of
 
@@ -65,7 +63,8 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         raise BadInput(f"{source.name}: no device activity has a usable start")
     made = convert(joined, database, line)
     warnings = [*missing, *database.lacks, *joined.warnings, *made.warnings]
-    device = _device(database.gpus, joined.device, source.name, options, warnings)
+    name = _named(database.gpus, joined.device)
+    device = device_of(name, source.name, options, warnings)
     how = (
         f"{number_of(len(made.steps), 'step')} by NVTX ranges"
         if made.marked
@@ -95,22 +94,11 @@ def _versions(export: Mapping[str, str]) -> dict[str, str]:
     return {names[key]: value for key, value in export.items() if key in names}
 
 
-def _device(
-    gpus: Mapping[int, str], used: int | None, file: str, options: Options, warnings: list[str]
-) -> Device | None:
+def _named(gpus: Mapping[int, str], used: int | None) -> str | None:
+    """What the file calls the device in use; where that has no number, all have to be alike."""
     name = gpus.get(used) if used is not None else None
-    if name is None and len(set(gpus.values())) == 1:
-        name = next(iter(gpus.values()))
-    said = named(options.device)
-    if said is not None:
-        return stated(said, file, [name or ""], maker="NVIDIA")
-    if name is None:
-        return None
-    try:
-        return resolve(name)
-    except NotFound as unknown:
-        warnings.append(f"no ceilings for the device of the recording: {unknown}")
-        return None
+    alike = set(gpus.values())
+    return next(iter(alike)) if name is None and len(alike) == 1 else name
 
 
 DATABASE = Format(name="nsys", title="Nsight Systems database", recognises=recognises, load=load)

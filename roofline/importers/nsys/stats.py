@@ -11,14 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from roofline.devices import resolve
 from roofline.errors import BadInput
 from roofline.importers import believed, copies
 from roofline.importers.cells import Mark, number
+from roofline.importers.chosen import Gpu, of_several, way_to
 from roofline.importers.format import Options, Source
 from roofline.importers.limits import MOST_BYTES, duration_ns, identifier, moment_ns
 from roofline.importers.lines import Lines, rows
 from roofline.importers.marks import mark_of
+from roofline.importers.nsys.device import device_of
 from roofline.importers.private import called
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
@@ -31,6 +32,7 @@ _NS = {"ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "
 _BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2}
 _COPY = re.compile(r"\[CUDA (?P<what>memcpy|memset)(?: (?P<way>[\w-]+))?\]", re.IGNORECASE)
 _WAYS = {"host-to-device": "HtoD", "device-to-host": "DtoH", "device-to-device": "DtoD"}
+_ON = re.compile(r"(?P<name>.*?)\s*\((?P<number>\d+)\)")  # NVIDIA H200 (0)
 REPEATED_AT_MOST = 100_000  # launches that one row of a summary is written out as
 _TRACE = ("Start", "Duration", "Name")
 _SUMMARY = ("Total Time", "Instances", "Name")
@@ -64,7 +66,7 @@ class _Found:
     events: list[Event] = field(default_factory=list)
     signatures: list[Signature] = field(default_factory=list)
     numbers: dict[tuple[str, int | None], int] = field(default_factory=dict)
-    devices: set[str] = field(default_factory=set)
+    on: list[str] = field(default_factory=list)  # of each event, what its table calls the device
     averaged: int = 0
     short: int = 0  # rows that are not as long as their table is wide
     oversized: int = 0  # copies of more bytes than any memory
@@ -95,13 +97,15 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         mark, table_rows = mark_of(rows(lines), options, source.name)
         _read(table_rows, mark, found)
         warnings += [lines.early] * bool(lines.early)
-    events, doubts = (found.events, []) if found.averaged else _believed(found.events)
+    ran, gpu, elsewhere = _of_one(found, options.device, sources[0].name)
+    events, doubts = (ran, []) if found.averaged else _believed(ran)
     if not events:
         raise BadInput(
             f"{sources[0].name} holds no report of kernels: "
             "`nsys stats --report cuda_gpu_trace --format csv` prints one"
         )
     warnings += [*doubts, *_warnings(found)]
+    device = device_of(gpu.name or None, sources[0].name, options, warnings)
     origin = min(event.start_ns for event in events)
     end = max(e.start_ns + (e.duration_ns or 0) for e in events)
     wall = 0 if found.averaged else end - origin  # a summary knows nothing of the time between
@@ -113,12 +117,43 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             timer="device activities as the profiler timed them; one step",
             warnings=tuple(warnings),
         ),
-        device=None if options.device is None else resolve(options.device),
+        device=device,
         signatures=tuple(found.signatures),
         steps=(Step(start_ns=0, duration_ns=wall),),
-        gaps=tuple(_unread(found)),
+        gaps=(*elsewhere, *_unread(found)),
         events=table(replace(e, start_ns=e.start_ns - origin) for e in events),
     )
+
+
+def _of_one(found: _Found, option: str | None, file: str) -> tuple[list[Event], Gpu, list[Gap]]:
+    """What ran on one GPU, that GPU, and what ran on the others; a summary tells of none."""
+    named = dict.fromkeys(name for name in found.on if name)
+    alone = next(iter(named)) if len(named) == 1 else ""
+    by: dict[str, list[Event]] = {}
+    for name, event in zip(found.on, found.events, strict=True):
+        by.setdefault(name or alone, []).append(event)
+    if not by:
+        return [], Gpu(None), []
+    spent = {name: sum(each.duration_ns or 0 for each in ran) for name, ran in by.items()}
+    order = sorted(by, key=lambda name: -spent[name])
+    gpus = [_gpu(name) for name in order]
+    at = of_several(option, gpus, file)
+    gaps = [
+        Gap(
+            name=name or "no stated device",
+            what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
+            seconds=spent[name] / 1e9,
+            count=len(by[name]),
+        )
+        for name, gpu in zip(order, gpus, strict=True)
+        if name != order[at]
+    ]
+    return by[order[at]], gpus[at], gaps
+
+
+def _gpu(cell: str) -> Gpu:
+    match = _ON.fullmatch(cell)
+    return Gpu(identifier(match["number"]), match["name"]) if match else Gpu(None, cell)
 
 
 def _believed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
@@ -171,8 +206,7 @@ def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
         return
     nbytes = columns.value(row, "Bytes", _BYTES)
     stream = columns.value(row, "Strm", {})
-    if "Device" in columns.at:
-        found.devices.add(row[columns.at["Device"]])
+    found.on.append(row[columns.at["Device"]].strip() if "Device" in columns.at else "")
     copy = _COPY.match(row[columns.at["Name"]])
     found.events.append(
         Event(
@@ -206,6 +240,7 @@ def _summary(row: Sequence[str], columns: _Columns, found: _Found) -> None:
         )
         for at in range(written)
     ]
+    found.on += [""] * written
     found.averaged += 1
 
 
@@ -256,6 +291,4 @@ def _warnings(found: _Found) -> list[str]:
         said.append(
             f"launches of {number_of(found.averaged, 'kernel')} stand with their average duration"
         )
-    if len(found.devices) > 1:
-        said.append(f"{len(found.devices)} devices are in one run: their times overlap")
     return said

@@ -169,3 +169,37 @@ def test_names_without_paths(tmp_path):
     assert "x.cu:3" in imported(tmp_path, text).signatures[1].name
     assert "ann" not in imported(tmp_path, text).signatures[1].name
     assert "/home/ann" in imported(tmp_path, text, keep_private=True).signatures[1].name
+
+
+SECOND = TRACE + "".join(
+    f'{start},{us},9,64,1,1,256,1,1,32,0.000,0.016,,,,,{on},1,,7,"add"\n'
+    for start, us, on in ((3000, 900, "NVIDIA H200 (1)"), (4000, 200, "NVIDIA H200 (1)"))
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "own", "other", "count", "ns"),
+    [
+        (None, [900, 200], "NVIDIA H200 (0)", 3, 1000),  # 1100 ns are most
+        ("cuda:0", [500, 250, 250], "NVIDIA H200 (1)", 2, 1100),
+        ("cuda:1", [900, 200], "NVIDIA H200 (0)", 3, 1000),
+    ],
+)
+def test_two_devices(tmp_path, device, own, other, count, ns):
+    """Their times overlap: a run is of one."""
+    run = imported(tmp_path, SECOND, device=device)
+    (gap,) = run.gaps
+
+    assert [row["duration_ns"] for row in run.rows()] == own
+    assert run.device.id == "nvidia-h200-sxm-141gb"
+    assert (gap.name, gap.count, round(gap.seconds * 1e9)) == (other, count, ns)
+    assert gap.what.endswith(f"; --device cuda:{other[-2]} imports it instead")
+
+
+def test_a_device_that_is_not_in_the_table(tmp_path):
+    with pytest.raises(BadInput, match=r"ran on cuda:2, .* there is cuda:0, cuda:1$"):
+        imported(tmp_path, SECOND, device="cuda:2")
+    with pytest.raises(BadInput, match="recorded on NVIDIA H200, and --device says NVIDIA A100"):
+        imported(tmp_path, TRACE, device="a100-sxm4-80gb")
+    with pytest.raises(BadInput, match="there is no GPU with a number"):
+        imported(tmp_path, SUMMARY, device="cuda:0")
