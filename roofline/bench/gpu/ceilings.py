@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 from roofline import devices
 from roofline.bench.cpu import Progress, Stopped
@@ -60,6 +61,7 @@ FULL = Effort(count=30, sample_s=1e-3, pause_s=0.05)
 QUICK_PIPES = (TENSOR_FP16, TENSOR_BF16, TENSOR_FP8)
 
 Tick = Callable[[float], None]
+One = TypeVar("One")
 
 
 @dataclass(slots=True)
@@ -130,7 +132,7 @@ def _ticks(tell: Progress, part: _Part, done: float, total: float) -> Tick:
 def _compiling(
     unit: Card, arrays: memory.Pool, pipes: Sequence[Resource], quick: bool
 ) -> Iterator[Callable[[], object]]:
-    """What compiles the kernels of memory, L2, L1, vector and matrix pipes; of rows unless quick."""
+    """What compiles kernels of memory, L2, L1, vector and matrix pipes; of rows unless quick."""
     if unit.nvidia:
         for source in (onchip.source(), *tensor.sources(unit, pipes)):
             yield partial(cuda.compiled, source, unit.target)
@@ -150,27 +152,41 @@ def _parts(found: Measured, made: Recorder, quick: bool) -> Iterator[_Part]:
 
     unit = found.card
     arrays = memory.pool(torch.cuda.mem_get_info(unit.index)[0], quick)
-    products = gemm.products(unit)
-    pipes = tuple(tensor.PIPES)
+    dense, sparse = _apart(gemm.products(unit), lambda product: product.sparse)
+    pipes, sparse_pipes = _apart(tensor.PIPES, lambda pipe: tensor.PIPES[pipe][1])
     if quick:
-        products = tuple(p for p in products if p.resource in QUICK_PIPES and not p.way)
-        pipes = QUICK_PIPES
-    ahead.compiled(unit, _compiling(unit, arrays, pipes, quick))
-    yield _Part("matrix products", 20, lambda _: gemm.gemms(made, products, quick))
+        dense = [p for p in dense if p.resource in QUICK_PIPES and not p.way]
+        pipes, sparse, sparse_pipes = list(QUICK_PIPES), [], []
+    ahead.compiled(unit, _compiling(unit, arrays, [*pipes, *sparse_pipes], quick))
+    yield _Part("matrix products", 14, lambda _: gemm.gemms(made, dense, quick))
+    yield _Part("matrix pipes", 3, lambda _: tensor.pipes(made, pipes))
     yield _Part("vector pipes", 4, lambda _: vector.loops(made, quick))
-    yield _Part("memory", 3, lambda _: memory.dram(made, arrays, quick))
-    yield _Part("L2", 3, lambda _: memory.l2(made, arrays, quick, found.sweep))
+    yield _Part("memory", 2, lambda _: memory.dram(made, arrays, quick))
+    yield _Part("L2", 2, lambda _: memory.l2(made, arrays, quick, found.sweep))
     yield _Part("L1 and shared memory", 1, lambda _: onchip.levels(made))
-    yield _Part("launches", 2, lambda _: launch.launches(made, quick))
-    yield _Part("kernels of PyTorch", 2, lambda _: pace.paces(made, arrays, quick))
+    yield _Part("launches", 3, lambda _: launch.launches(made, quick))
+    yield _Part("kernels of PyTorch", 4, lambda _: pace.paces(made, arrays, quick))
     yield _Part("links", 3, lambda _: link.host(made, quick))
     if (others := count()) > 1:
         yield _Part("links between GPUs", 2, lambda _: peers.peers(made, others, quick))
-    if not quick:
-        for what, load in _sustained(found, arrays):
-            yield _Part(f"{what}, sustained", 11, _long(found, made, what, load))
-    # Last: after all of them products of the same process are 4 % slower, until it ends.
-    yield _Part("matrix pipes", 5, lambda _: tensor.pipes(made, pipes))
+    if quick:
+        return
+    for what, load in _sustained(found, arrays):
+        yield _Part(f"{what}, sustained", 11, _long(found, made, what, load))
+    # Last: after work on sparse operands an H200 was seen to run the other products 4 % slower,
+    # those of other processes too, until some seconds after the process had ended.
+    yield _Part("sparse matrix products", 5, lambda _: gemm.gemms(made, sparse, quick))
+    yield _Part("sparse matrix pipes", 2, lambda _: tensor.pipes(made, sparse_pipes))
+
+
+def _apart(
+    all_of_them: Iterable[One], chosen: Callable[[One], bool]
+) -> tuple[list[One], list[One]]:
+    """Those that are not, and those that are."""
+    kept: tuple[list[One], list[One]] = [], []
+    for one in all_of_them:
+        kept[chosen(one)].append(one)
+    return kept
 
 
 def _sustained(found: Measured, arrays: memory.Pool) -> Iterator[tuple[str, Callable[[], Load]]]:

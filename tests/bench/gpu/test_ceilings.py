@@ -111,6 +111,29 @@ def test_a_part_that_fails_does_not_take_the_rest_along(monkeypatch):
     assert "memory: CUDA out of memory. Tried to allocate 12 GiB" in found.notes
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_work_on_sparse_operands_comes_last(monkeypatch, quick):
+    """What follows it may be slower."""
+    asked = []
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda _index: (1 << 40, 1 << 40))
+    monkeypatch.setattr(ceilings.memory, "pool", lambda *_: None)
+    monkeypatch.setattr(ceilings.ahead, "compiled", lambda *_: None)
+    monkeypatch.setattr(ceilings, "count", lambda: 1)
+    monkeypatch.setattr(ceilings.gemm, "gemms", lambda _, some, __: [p.resource for p in some])
+    monkeypatch.setattr(ceilings.tensor, "pipes", lambda _, some: some)
+    for part in ceilings._parts(ceilings.Measured(H200), None, quick):
+        of_matrices = part.what.endswith(("matrix products", "matrix pipes"))
+        asked.append([r.name for r in part.run(None)] if of_matrices else [part.what])
+    sparse = [any("sparse" in name for name in part) for part in asked]
+    whole = [name for part in asked for name in part if name.startswith("tensor-")]
+    if quick:
+        assert not any(sparse)
+        assert sorted(whole) == sorted(2 * ["tensor-bf16", "tensor-fp16", "tensor-fp8"])
+    else:
+        assert sparse == [False] * (len(sparse) - 2) + [True, True]
+        assert {r.name for r in ceilings.tensor.PIPES} <= set(whole)
+
+
 class Silent:
     """A driver that tells nothing."""
 
