@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from roofline.call import Call
+from roofline.called import told_apart
 from roofline.counters import Reading
 from roofline.device import DISPATCH, LAUNCH, Device, Roof
 from roofline.errors import BadInput, NotFound
@@ -74,6 +75,7 @@ class Program:
     overlap: Overlap | None = None  # of streams; None: nothing ran on a device
     path: CriticalPath | None = None  # of the measured steps on the device
     starting: Starting | None = None  # what is paid once; None: nothing, as far as is known
+    _short: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _lines: dict[str, tuple[Item, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -82,6 +84,13 @@ class Program:
     def roof(self) -> Roof:
         """The ceilings in force; without any when the run names no device."""
         return self.conditions.roof
+
+    def short(self, name: str) -> str:
+        """A short name of one of its kernels or lines, which no other has."""
+        if not self._short:
+            kernels = (main.name for main in self.main_kernels.values())
+            self._short.update(told_apart((*(part.name for part in self.parts), *kernels)))
+        return self._short.get(name, name)
 
     def by(self, grouping: str = "call") -> tuple[Item, ...]:
         """The program as lines, one per key of GROUPINGS, most time lost first."""

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.device import BOUNDARIES
 from roofline.program.item import COMPUTE
+from roofline.report.names import line_names
 from roofline.report.text import seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Document = dict[str, Any]
+NAME = 30  # columns
 
 
 def table(document: Document, rows: int) -> "Table":
@@ -26,11 +28,11 @@ def table(document: Document, rows: int) -> "Table":
     items = document["items"]
     levels = [b.name for b in BOUNDARIES if any(b.name in item["axes_s"] for item in items)]
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    made.add_column(document["by"], no_wrap=True, overflow="ellipsis", max_width=30)
+    made.add_column(document["by"], no_wrap=True, overflow="ellipsis", max_width=NAME)
     for name in ("calls", "time", "compute", *levels, "overhead"):
         made.add_column(name, justify="right", no_wrap=True)
-    for item in items[:rows]:
-        made.add_row(_name(item), f"{item['calls']:g}", seconds(item["measured_s"]),
+    for name, item in zip(line_names(items[:rows], NAME), items, strict=False):
+        made.add_row(name, f"{item['calls']:g}", seconds(item["measured_s"]),
                      *_times(item, levels))  # fmt: skip
     if len(items) > 1:
         together = [_sum(column) for column in zip(*(_axes(i, levels) for i in items), strict=True)]
@@ -56,8 +58,3 @@ def _axes(item: Document, levels: Sequence[str]) -> list[float | None]:
 def _sum(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-def _name(item: Document) -> str:
-    name: str = item["name"]
-    return name.removeprefix("aten::")

@@ -7,10 +7,9 @@ against each other and never against the times of the running program.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from roofline.called import readable
+from roofline.called import readable, told_apart
 from roofline.counters import Reading
 from roofline.device import DRAM, HIERARCHY
-from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.diagnosis.timeline import timeline
 from roofline.program import Item, Program
 from roofline.program.counters.replays import Replay, ReplayedKernel
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Document = dict[str, Any]
+NAME = 24  # columns
 NOTE = (
     "bytes and own time belong together and to no time above, so no rate is made of both; bytes of "
     "the running program: roofline run --counters"
@@ -158,13 +158,14 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
         f"{about['clock']}; another state than the times above"
     )
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=24)
+    table.add_column("operator", overflow="ellipsis", no_wrap=True, max_width=NAME)
     table.add_column("launch", justify="right", no_wrap=True)
     for name in ("flop", "of needed", "dram", "of needed", "own time", "of roof"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound by", no_wrap=True)
+    names = told_apart((item["name"] for item in counted), NAME)
     for item in counted:
-        table.add_row(*_cells(item))
+        table.add_row(*_cells(names[item["name"]], item))
     yield table
     yield Text(about["timer"], style="dim")
     yield Text(NOTE, style="dim")
@@ -175,7 +176,7 @@ def text(document: Document, rows: int) -> Iterable["RenderableType"]:
             yield Text(f"no share of a roof: {why}", style="dim")
 
 
-def _cells(item: Document) -> Sequence[str]:
+def _cells(name: str, item: Document) -> Sequence[str]:
     replay = item["replay"]
     executed, achieved = replay["executed"], replay["achieved"] or {}
     kernels = replay["kernels"]
@@ -185,7 +186,7 @@ def _cells(item: Document) -> Sequence[str]:
     dram = achieved.get("dram")
     fraction = replay["roof_fraction"]
     return (
-        brief(item["name"]),
+        name,
         _launches([kernel["launch"] for kernel in kernels]) + "+?" * bool(replay["missing"]),
         "-" if flop is None else show(flop, "flop"),
         _times(replay["excess"].get(pipe)),

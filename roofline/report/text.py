@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.report import beside, crossed, device_time
 from roofline.report.console import print_whole
+from roofline.report.names import line_names
 from roofline.report.shown import FINDINGS, ROWS
 from roofline.units import number_of, show, show_share
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 FIXED = 62  # columns that the numbers and the binding resource take
 _NOT_OPERATORS = frozenset({"module", "phase"})  # lines of these have no shapes
+NAME = 26  # columns that the name of an operator or kernel may take
 LEGIBLE = 12  # columns that a name has at least, and below which shapes are left out
 
 
@@ -154,12 +156,12 @@ def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "Render
         names = [_shortened(item["name"], width - FIXED) for item in items[:rows]]
         described = False
     else:
-        names = [_name(item) for item in items[:rows]]
+        names = line_names(items[:rows], min(NAME, width - FIXED))
         described = True
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     longest = max(len(word) for word in ("operator" if described else by, *names))
-    name_width = min(26 if described else width, longest, width - FIXED)
+    name_width = min(NAME if described else width, longest, width - FIXED)
     shapes_width = width - FIXED - name_width - 2 if described else 0
     table.add_column(
         "operator" if described else by, overflow="ellipsis", no_wrap=True, max_width=name_width
@@ -191,11 +193,6 @@ def _cells(item: Document) -> tuple[str, ...]:
 def _shortened(path: str, width: int) -> str:
     """A module's path without its beginning, which it shares with the others."""
     return path if len(path) <= width else f"\N{HORIZONTAL ELLIPSIS}{path[1 - width :]}"
-
-
-def _name(item: Document) -> str:
-    name: str = item["name"]
-    return name.removeprefix("aten::")
 
 
 def seconds(value: float | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from roofline.program.batch import Batch
 from roofline.program.whatif import Change, WhatIf
 from roofline.report.console import print_whole
+from roofline.report.names import line_names
 from roofline.report.text import seconds
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 SHOWN = 4
+NAME = 28  # columns
 
 
 def document(what_if: WhatIf, by: str = "call") -> Document:
@@ -54,13 +56,14 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
         each = (seconds(batch[f"{side}_roof_s"]) for side in ("before", "after"))
         console.print(f"at the roof a sample takes {' -> '.join(each)}")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=28)
+    table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=NAME)
     for name in ("time", "roof", "new roof", "as near"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound by", no_wrap=True)
-    for item in made["items"][:rows]:
+    items = made["items"][:rows]
+    for name, item in zip(line_names(items, NAME), items, strict=True):
         table.add_row(
-            item["name"].removeprefix("aten::"),
+            name,
             seconds(item["measured_s"]),
             seconds(item["roof_s"]),
             seconds(item["new_roof_s"]),
@@ -123,6 +126,7 @@ def _change(change: Change) -> Document:
     before, after = change.before, change.after
     return {
         "name": before.name,
+        "kind": before.kind,
         "shapes": before.shapes,
         "calls": before.calls / before.steps,
         "measured_s": _step(before.measured_s, before.steps),

@@ -10,6 +10,7 @@ from roofline.device import DRAM, SHARED, TENSOR_TF32, VECTOR_FP32, Ceiling, Dev
 from roofline.diagnosis import diagnose
 from roofline.diagnosis.kernels.launch_facts import waves_of
 from roofline.program import read
+from roofline.report.names import line_names
 from roofline.runfile import Event, Run, Signature, Step, table
 from tests.roofs import STATED
 from tests.runs import RECORDER
@@ -347,3 +348,30 @@ def test_the_profilers_own_view_of_one_part_alone(value, said):
     assert len(found) == said
     assert all(f.evidence and all(f.evidence) for f in found)
     assert all(("above 100 %" in f.evidence) is (value > 100) for f in found)
+
+
+def test_instantiations_of_one_template_are_told_apart():
+    """Two of one template in the claim and among the likes of it, and two lines of the table."""
+    names = (
+        "void at::kernel<4, at::Add<float> >(int)", "void at::kernel<4, at::Mul<float> >(int)",
+        "void at::kernel<8, at::Mul<float> >(int)",
+    )  # fmt: skip
+    finding = found({"launch__grid_size": 12.0, "launch__waves_per_multiprocessor": 0.1}, 1000,
+                    names)["RF402"]  # fmt: skip
+
+    assert finding.claim.startswith("kernel<4, Add> starts 12 blocks")
+    assert finding.evidence[-1] == "likewise: kernel<4, Mul>, kernel<8, Mul>"
+
+
+@pytest.mark.parametrize("width", [12, 26, 60])
+def test_no_two_names_of_a_table_are_alike(width):
+    """Different names, cut to the columns of a table; equal ones stay equal."""
+    alike = ["nvjet_256x128_64x4_coopA_bias_TNT", "nvjet_256x128_64x4_coopA_NNT", "aten::mul"]
+    kernels = [f"void at::vectorized_elementwise_kernel<4, at::F{n}<float> >(int)" for n in "abc"]
+    lines = [{"name": name, "kind": "kernel"} for name in (*alike[:2], *kernels)]
+    lines += [{"name": "aten::mul", "kind": "op"}] * 2
+    shown = line_names(lines, width)
+
+    assert len({*shown}) == 6
+    assert shown[-2:] == ["mul", "mul"]
+    assert max(map(len, shown)) <= width

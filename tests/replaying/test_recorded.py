@@ -107,7 +107,8 @@ def test_all_that_is_asked_for_says_why_the_products_by_a_row_are_slow():
 
     assert {row["counters"]["profiler__replayer_passes"] for row in run.rows()} == {24.0}
     assert finding.claim.startswith(
-        "elementwise_kernel asks memory for little at a time and reaches 34% of its dram roof"
+        "elementwise_kernel<gpu_kernel_impl_nocast<BinaryFunctor>> asks memory for little at a time "
+        "and reaches 34% of its dram roof"
     )
     assert finding.evidence[0].startswith("1.7 sectors of 32 B a load, 2.0 a store; 16")
     assert finding.evidence[1].startswith("91 % of the warps")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from roofline.diagnosis.kernels.evidence import readings_of
 from roofline.diagnosis.kernels.full import fills_memory
-from roofline.diagnosis.kernels.launch_facts import brief, reader
+from roofline.diagnosis.kernels.launch_facts import reader
 from roofline.diagnosis.kernels.memory import (
     bank_conflicts,
     narrow_requests,
@@ -45,7 +45,7 @@ def from_counters(program: Program) -> Iterator[Finding]:
         kind = (finding.code, IN_MEMORY in finding.claim)
         causes.setdefault(kind, []).append(finding)
     for findings in causes.values():
-        yield _merged(sorted(findings, key=lambda f: f.saves_s or 0.0, reverse=True))
+        yield _merged(sorted(findings, key=lambda f: f.saves_s or 0.0, reverse=True), program)
 
 
 def small_grids(program: Program) -> frozenset[int]:
@@ -74,16 +74,20 @@ def _each(program: Program) -> Iterator[Finding]:
         found = [finding for rule in RULES for finding in rule(item, fact, program)]
         # What no other rule explains may be told by what its warps wait for.
         for finding in found or nothing_busy(item, readings, program):
-            yield replace(finding, evidence=(*finding.evidence, *whence))
+            yield replace(
+                finding,
+                claim=f"{program.short(item.name)} {finding.claim}",
+                evidence=(*finding.evidence, *whence),
+            )
 
 
-def _merged(findings: list[Finding]) -> Finding:
+def _merged(findings: list[Finding], program: Program) -> Finding:
     """The worst, with the others named, their savings and predictions added."""
     worst, others = findings[0], findings[1:]
     if not others:
         return worst
     saves = [f.saves_s for f in findings if f.saves_s is not None]
-    names = dict.fromkeys(brief(f.item) for f in others)
+    names = dict.fromkeys(program.short(f.item) for f in others)
     then_s = added(f.then_s for f in findings)
     return replace(
         worst,

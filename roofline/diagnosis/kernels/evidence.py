@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from roofline.counters import Reading
 from roofline.device import Resource
-from roofline.diagnosis.kernels.launch_facts import brief
 from roofline.program import Item, Program
 from roofline.program.counters.replays import Replay, ReplayedKernel
 from roofline.work import Access
@@ -27,7 +26,7 @@ def readings_of(item: Item, program: Program) -> tuple[Readings, tuple[str, ...]
     main = program.main_kernels.get(at)
     if main is None or main.share < MAIN:
         return {}, ()
-    whose = f"by its kernel {brief(main.name)}, {main.share:.0%} of its time"
+    whose = f"by its kernel {program.short(main.name)}, {main.share:.0%} of its time"
     if replayed is None:
         return main.facts, (whose,)
     return {**main.facts, **replayed.facts}, (whose, counted_by(program.replays[at]))

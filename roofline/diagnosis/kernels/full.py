@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from roofline.device import DRAM
-from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, brief, near_roof
+from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, near_roof
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
@@ -30,7 +30,7 @@ def fills_memory(item: Item, fact: Facts, program: Program) -> Iterator[Finding]
         code="RF414",
         item=item.name,
         claim=(
-            f"{brief(item.name)} fills device memory, {item.roof_fraction or 0.0:.0%} of its roof"
+            f"fills device memory, {item.roof_fraction or 0.0:.0%} of its roof"
             + (", and keeps no pipe busy" if busiest else "")
             + ": memory-bound, and nothing to gain by computing faster"
         ),

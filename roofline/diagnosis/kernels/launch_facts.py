@@ -1,6 +1,5 @@
 """Reading a kernel's facts, and the shape that every finding about a kernel has."""
 
-import re
 from collections.abc import Callable, Mapping
 
 from roofline.counters import Reading
@@ -26,7 +25,9 @@ def kernel_finding(
     then: float | None = None,
     best_s: float | None = None,
 ) -> Finding:
-    """`then` is the share of today's time that would remain at best, `best_s` that time itself.
+    """`claim` is what is said of the kernel; its name is put before it.
+
+    `then` is the share of today's time that would remain at best, `best_s` that time itself.
 
     With neither of them it is the time on its roof.
     """
@@ -58,12 +59,6 @@ def reader(readings: Mapping[str, Reading]) -> Facts:
         return None if reading is None else reading.value
 
     return fact
-
-
-def brief(name: str) -> str:
-    """A kernel's name without its template's insides, short enough for a sentence."""
-    plain = re.sub(r"<.*", "", name.removeprefix("void ")).rsplit("::", maxsplit=1)[-1] or name
-    return plain if len(plain) <= 60 else f"{plain[:57]}..."
 
 
 def waves_of(fact: Facts, program: Program) -> float | None:

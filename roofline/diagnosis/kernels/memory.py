@@ -7,7 +7,6 @@ from roofline.diagnosis.kernels.evidence import moved
 from roofline.diagnosis.kernels.launch_facts import (
     FED,
     Facts,
-    brief,
     fraction_text,
     kernel_finding,
     limit,
@@ -46,8 +45,7 @@ def uncoalesced(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF401",
         item,
-        f"{brief(item.name)} uses {min(poor.values()):.0f} of every {SECTOR} B it moves: "
-        "uncoalesced access",
+        f"uses {min(poor.values()):.0f} of every {SECTOR} B it moves: uncoalesced access",
         (
             *(f"{kind} use {value:.1f} of {SECTOR} B a sector" for kind, value in poor.items()),
             f"{requests or 0.0:.1f} sectors a request; 4 would serve 32 neighbouring fp32",
@@ -104,7 +102,7 @@ def narrow_requests(item: Item, fact: Facts, program: Program) -> Iterator[Findi
     yield kernel_finding(
         "RF409",
         item,
-        f"{brief(item.name)} asks memory for little at a time and reaches {fraction_text(item)}: "
+        f"asks memory for little at a time and reaches {fraction_text(item)}: "
         "too few bytes in flight",
         (
             f"{loads:.1f} sectors of {SECTOR} B a load, {stores:.1f} a store; "
@@ -157,8 +155,7 @@ def partitions(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF413",
         item,
-        f"{brief(item.name)} camps on a part of memory: its fullest {name} moves {load:.1f} times "
-        "the mean",
+        f"camps on a part of memory: its fullest {name} moves {load:.1f} times the mean",
         (
             *(f"fullest {each}: {value:.2f} times the mean" for each, value in uneven.items()),
             fraction_text(item),
@@ -201,7 +198,7 @@ def bank_conflicts(item: Item, fact: Facts, program: Program) -> Iterator[Findin
     yield kernel_finding(
         "RF406",
         item,
-        f"{brief(item.name)} uses {share:.0%} of what shared memory moves: bank conflicts",
+        f"uses {share:.0%} of what shared memory moves: bank conflicts",
         (
             f"{conflicts:.3g} conflicts in {transported / WAVEFRONT:.3g} passes of {WAVEFRONT} B",
             f"{show(transported, 'B')} a launch",

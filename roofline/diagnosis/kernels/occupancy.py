@@ -6,7 +6,6 @@ from roofline.diagnosis.kernels.launch_facts import (
     BUSY,
     FED,
     Facts,
-    brief,
     fraction_text,
     kernel_finding,
     limit,
@@ -51,7 +50,7 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF402",
         item,
-        f"{brief(item.name)} starts {number_of(round(grid), 'block')}, "
+        f"starts {number_of(round(grid), 'block')}, "
         + ("less than one an SM" if waves is None else f"{waves:.2f} of one wave")
         + ": part of the chip is idle",
         (
@@ -104,7 +103,7 @@ def tail(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF403",
         item,
-        f"{brief(item.name)} runs {waves:.2f} waves of blocks: the last is mostly empty "
+        f"runs {waves:.2f} waves of blocks: the last is mostly empty "
         f"({efficiency:.0%} of the slots work)",
         (
             (f"{number_of(round(grid), 'block')} in " if (grid := fact("grid_size")) else "")
@@ -136,7 +135,7 @@ def low_occupancy(item: Item, fact: Facts, program: Program) -> Iterator[Finding
     yield kernel_finding(
         "RF404",
         item,
-        f"{brief(item.name)} keeps {achieved:.0f} % of the warps an SM can hold{by}",
+        f"keeps {achieved:.0f} % of the warps an SM can hold{by}",
         (
             f"occupancy {achieved:.0f} % achieved"
             + (f" of {possible:.0f} % possible" if possible else ""),
@@ -172,7 +171,7 @@ def spills(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF405",
         item,
-        f"{brief(item.name)} spills registers: {requests:.3g} requests to local memory",
+        f"spills registers: {requests:.3g} requests to local memory",
         (registers_text(fact),),
         "smaller tiles, fewer values alive at once, or a larger register limit (launch bounds, "
         "num_warps)",

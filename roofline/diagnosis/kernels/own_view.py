@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from roofline.counters import busiest
 from roofline.diagnosis.kernels.evidence import readings_of
-from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, brief, kernel_finding
+from roofline.diagnosis.kernels.launch_facts import BUSY, Facts, kernel_finding
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 
@@ -29,7 +29,7 @@ def busy_part(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF410",
         item,
-        f"{brief(item.name)} {what}: {name.replace('_', ' ')} at {reading.value:.0f} % of its peak",
+        f"{what}: {name.replace('_', ' ')} at {reading.value:.0f} % of its peak",
         (*others, *([reading.mark] if reading.mark else []))
         or ("how busy its other parts were was not collected",),
         "collect flop and bytes as well (`roofline ncu`), to place it under a roof",

@@ -6,7 +6,6 @@ from roofline.device import TENSOR_TF32, VECTOR_FP32, VECTOR_FP64
 from roofline.diagnosis.kernels.launch_facts import (
     BUSY,
     Facts,
-    brief,
     fraction_text,
     kernel_finding,
 )
@@ -35,7 +34,7 @@ def wrong_pipe(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF407",
         item,
-        f"{brief(item.name)} keeps the fp32 cores {fma:.0f} % busy"
+        f"keeps the fp32 cores {fma:.0f} % busy"
         + ("" if tensor is None else " and the tensor cores idle"),
         (
             f"tf32 ceiling {show(ceiling.rate, 'flop/s')}, fp32 cores {show(cores.rate, 'flop/s')}",
@@ -58,7 +57,7 @@ def special_functions(item: Item, fact: Facts, program: Program) -> Iterator[Fin
     yield kernel_finding(
         "RF408",
         item,
-        f"{brief(item.name)} is bound by {what}: their unit is {busy:.0f} % busy",
+        f"is bound by {what}: their unit is {busy:.0f} % busy",
         (
             "" if (fma := fact("fma_pipe")) is None else f"{fma:.0f} % of the fp32 pipe",
             _conversions(converts) if converts else "",
@@ -98,8 +97,7 @@ def no_fma(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF412",
         item,
-        f"{brief(item.name)} fills its pipe without fused multiply-adds: {fused / flop:.0%} of "
-        "its flop are in one",
+        f"fills its pipe without fused multiply-adds: {fused / flop:.0%} of its flop are in one",
         (
             f"{show(flop / item.calls, 'flop')} a launch, {show(fused / item.calls, 'flop')} of "
             f"them fused; the pipe is {busy:.0f} % busy",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from roofline.diagnosis.kernels.launch_facts import Facts, brief, kernel_finding
+from roofline.diagnosis.kernels.launch_facts import Facts, kernel_finding
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 
@@ -25,7 +25,7 @@ def square_tile(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     suspicion = kernel_finding(
         "RF406",
         item,
-        f"{brief(item.name)} may have bank conflicts: its shared memory is one tile of "
+        f"may have bank conflicts: its shared memory is one tile of "
         f"{BANKS} x {BANKS} words without padding, and each column of it lies in one bank",
         (
             f"{shared:.0f} B a block of {BANKS} x {threads / BANKS:.0f} threads; rows of "

@@ -7,7 +7,6 @@ from roofline.counters.facts import busiest
 from roofline.diagnosis.kernels.launch_facts import (
     BUSY,
     Facts,
-    brief,
     fraction_text,
     kernel_finding,
     near_roof,
@@ -90,7 +89,7 @@ def nothing_busy(
     yield kernel_finding(
         "RF411",
         item,
-        f"{brief(item.name)} has warps enough and keeps no part of the chip busy"
+        "has warps enough and keeps no part of the chip busy"
         + (f": they wait for {why}" if waits else ""),
         (
             f"{occupied:.0f} % of the warps an SM can hold; the busiest part, "

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from roofline.device import DRAM, L2
-from roofline.diagnosis.kernels.launch_facts import Facts, brief, kernel_finding
+from roofline.diagnosis.kernels.launch_facts import Facts, kernel_finding
 from roofline.diagnosis.rule import Finding
 from roofline.program import Item, Program
 from roofline.units import show
@@ -43,7 +43,7 @@ def empty_tiles(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     yield kernel_finding(
         "RF202",
         item,
-        f"{brief(item.name)} computes {places / stored:.0f} times the results that it stores: "
+        f"computes {places / stored:.0f} times the results that it stores: "
         "its tiles are mostly padding",
         (
             f"{blocks:.0f} blocks of {tile[0]} x {tile[1]} results are {places:.0f}; "
