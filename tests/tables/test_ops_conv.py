@@ -40,6 +40,8 @@ FORWARD = [
     (Call("aten::conv3d", (Tensor((1, 2, 4, 4, 4)), Tensor((3, 2, 2, 2, 2)))), 2 * 3 * 27 * 2 * 8, 0),
     # without a batch
     (Call("aten::conv2d", (Tensor((3, 6, 6)), Tensor((4, 3, 3, 3)), None, ONE, "same")), 2 * 4 * 36 * 3 * 9, 0),
+    # an even kernel pads one side more, and gives as many places as it is given
+    (Call("aten::conv2d", (Tensor((3, 6, 6)), Tensor((4, 3, 4, 2)), None, ONE, "same")), 2 * 4 * 36 * 3 * 8, 0),
     (Call("aten::conv2d", (Tensor((3, 6, 6)), Tensor((4, 3, 3, 3)), None, ONE, "valid")), 2 * 4 * 16 * 3 * 9, 0),
 ]  # fmt: skip
 
@@ -67,6 +69,19 @@ def test_backward_is_twice_the_forward(x, w, groups, forward):
 
     assert ops.account(convolution(x, w, padding=ONE, groups=groups)).flop == forward
     assert ops.account(back).flop == 2 * forward
+
+
+def test_what_groups_are_padded_with_is_said_to_be_unknown():
+    """A library fills tiles with channels that are not there: how many, nobody saw."""
+    whole, grouped = (
+        ops.account(convolution((2, 8, 6, 6), (8, 8 // g, 3, 3), groups=g)) for g in (1, 4)
+    )
+
+    assert not any("every group" in words for words in whole.conventions)
+    assert any("is not known and not counted" in words for words in grouped.conventions)
+    ran = ops.executed(convolution((2, 8, 6, 6), (8, 2, 3, 3), groups=4))
+    assert ran is not None
+    assert not any(resource.is_pipe for resource in ran.demand())
 
 
 def test_backward_bias_and_bytes():

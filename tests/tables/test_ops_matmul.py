@@ -52,12 +52,13 @@ PRODUCTS = [
     Row("addbmm", (f(2, 5), f(4, 2, 3), f(4, 3, 5), 1, 1), 240 + 10, 336 + 40, 40),
     Row("addbmm_", (f(2, 5), f(4, 2, 3), f(4, 3, 5), 1, 1), 250, 376, 40),
     # linear: n 4, k 8, m 16: 2*4*8*16 = 1024 and a bias of 64
-    Row("linear", (f(4, 8), f(16, 8), f(16)), 1024 + 64, 128 + 512 + 64, 256),
+    *(Row(name, (f(4, 8), f(16, 8), f(16)), 1024 + 64, 128 + 512 + 64, 256)
+      for name in ("linear", "mkldnn_linear")),
     Row("linear", (f(2, 2, 8), f(16, 8), None), 1024, 128 + 512, 256),
     Row("linear", (f(1, 1000), f(1000, 1000), None), 2_000_000, 4_004_000, 4000),
     # dX 1024, dW 1024, db 64; reads X, G, W; writes dX 128, dW 512, db 64
-    Row("linear_backward", (f(4, 8), f(4, 16), f(16, 8), (True, True, True)),
-        2112, 128 + 256 + 512, 128 + 512 + 64),
+    *(Row(name, (f(4, 8), f(4, 16), f(16, 8), (True, True, True)),
+          2112, 128 + 256 + 512, 128 + 512 + 64) for name in ("linear_backward", "mkldnn_linear_backward")),
     # vectors
     Row("matmul", (f(8), f(8)), 16, 64, 4),
     Row("matmul", (f(4, 8), f(8)), 64, 128 + 32, 16),
@@ -304,6 +305,7 @@ SPARSE = [
     # 2*5*2 and an add each; 4 rows of A (there are no more) and 5 columns of B, 8 B each
     Row("sparse_sampled_addmm", (CSR, f(4, 2), f(2, 6), 1, 1), 20 + 5, 100 + 32 + 40, 100),
     *(Row(name, (COO, None, None), 0, 100, 96) for name in ("_to_dense", "to_dense")),
+    Row("_to_dense", (f(4, 6), None, None), 0, 96, 96),  # of a tensor in oneDNN's blocks
     *(Row(name, (f(4, 6),), 24, 96, 100, outputs=(s,)) for name, s in (
         ("_to_sparse", COO), ("to_sparse", COO), ("_to_sparse_csr", CSR))),
     # columns: 3 elements, 12 B; (3 + 7) * 8 B of indices

@@ -19,7 +19,10 @@ COPIES = [
         ("native_channel_shuffle", (2,)), ("view_copy", ((24,),)), ("_reshape_copy", ((24,),)),
         ("permute_copy", ((1, 0),)), ("transpose_copy", (0, 1)), ("t_copy", ()), ("detach_copy", ()),
         ("alias_copy", ()), ("lift_fresh_copy", ()), ("squeeze_copy", ()), ("unsqueeze_copy", (0,)), ("_conj_physical", ()),
-        ("conj_physical", ()))),
+        ("conj_physical", ()), ("to_mkldnn", (None,)), ("_mkldnn_transpose", (0, 1)))),
+    *(Row(f"mkldnn_reorder_conv{n}d_weight", (X,), 0, 96, 96) for n in (2, 3)),
+    # at most: in plain order nothing is copied
+    Row("_mkldnn_reshape", (X, (24,)), 0, 96, 96, words="from nothing to all"),
     # what is expanded is read once and written in full
     Row("clone", (f(4, 6, strides=(1, 0)), None), 0, 16, 96),
     Row("_to_copy", (X, "bf16"), 0, 96, 48),
@@ -211,6 +214,8 @@ POOLING = [
     Row("max_pool1d", (f(1, 2, 4), (2,), (2,), (0,), (1,), False), 8, 32, 16),
     Row("max_pool2d", (IMAGE, (2, 2), (), (0, 0), (1, 1), False), 32, 128, 32),
     Row("max_pool3d", (f(1, 1, 2, 2, 2), (2, 2, 2), (), (0,) * 3, (1,) * 3, False), 8, 32, 4),
+    Row("mkldnn_max_pool2d", (IMAGE, (2, 2), (), (0, 0), (1, 1), False), 32, 128, 32),
+    Row("mkldnn_max_pool3d", (f(1, 1, 2, 2, 2), (2, 2, 2), (), (0,) * 3, (1,) * 3, False), 8, 32, 4),
     # 3x3 windows, stride 2, padding 1: 2x2 outputs of 9, padding included; places are int64
     Row("max_pool2d_with_indices", (IMAGE, (3, 3), (2, 2), (1, 1), (1, 1), False), 72, 128, 32 + 64, words="padding"),
     Row("max_pool1d_with_indices", (f(1, 2, 4), (2,), (), (0,), (1,), False), 8, 32, 16 + 32),
@@ -222,7 +227,8 @@ POOLING = [
     # ceil_mode: 5 -> 3 windows of 2
     Row("avg_pool1d", (f(1, 1, 5), (2,), (), (0,), True, True), 6 + 3, 20, 12),
     # windows of 4 -> 3: 0..2, 1..3, 2..4: 6 a dimension, 36 together, 2 channels; 18 divides
-    *(Row(name, (IMAGE, (3, 3)), 72 + 18, 128, 72) for name in ("adaptive_avg_pool2d", "_adaptive_avg_pool2d")),
+    *(Row(name, (IMAGE, (3, 3)), 72 + 18, 128, 72) for name in (
+        "adaptive_avg_pool2d", "_adaptive_avg_pool2d", "mkldnn_adaptive_avg_pool2d")),
     Row("adaptive_avg_pool1d", (f(1, 2, 4), (2,)), 8 + 4, 32, 16),
     *(Row(name, (f(1, 1, 2, 2, 2), (1, 1, 1)), 8 + 1, 32, 4) for name in ("adaptive_avg_pool3d", "_adaptive_avg_pool3d")),
     Row("adaptive_max_pool1d", (f(1, 2, 4), (2,)), 8, 32, 16 + 32),
@@ -239,7 +245,8 @@ POOLING = [
     # a divide, and an add a window element
     Row("avg_pool2d_backward", (OUT, IMAGE, (2, 2), (2, 2), (0, 0), False, True, None), 8 + 32, 32, 128),
     Row("avg_pool3d_backward", (f(1, 1, 1, 1, 1), f(1, 1, 2, 2, 2), (2,) * 3, (2,) * 3, (0,) * 3, False, True, None), 9, 4, 32),
-    Row("_adaptive_avg_pool2d_backward", (f(1, 2, 3, 3), IMAGE), 18 + 72, 72, 128),
+    *(Row(name, (f(1, 2, 3, 3), IMAGE), 18 + 72, 72, 128) for name in (
+        "_adaptive_avg_pool2d_backward", "mkldnn_adaptive_avg_pool2d_backward")),
     Row("_adaptive_avg_pool3d_backward", (f(1, 1, 1, 1, 1), f(1, 1, 2, 2, 2)), 9, 4, 32),
     Row("max_unpool2d", (OUT, i(1, 2, 2, 2), (4, 4)), 0, 32 + 64, 128),
     Row("max_unpool3d", (f(1, 1, 1, 1, 1), i(1, 1, 1, 1, 1), (2, 2, 2), (2,) * 3, (0,) * 3), 0, 12, 32),

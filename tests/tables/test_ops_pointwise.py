@@ -9,6 +9,7 @@ from roofline import ops
 from roofline.call import Call, Tensor
 from roofline.device import DRAM, SFU
 from roofline.ops.elements import pointwise
+from roofline.work import Exactness
 from tests.tables.ops_golden import Row, b, check, f, h, i
 
 # name: (tensors, flop, sfu); one of each add, multiply, divide, comparison, max, abs, negation.
@@ -159,6 +160,12 @@ SPECIAL = [
     Row("tanh_backward", (Tensor((6,), "complex64"),) * 2, 90, 96, 48),
     # the order comes first
     Row("polygamma", (1, f(6)), 0, 24, 24, 6),
+    # of a zero: two abs and a comparison; lcm: is it 0, divide, multiply, abs
+    *(Row(f"gcd{at}", (i(6), i(6)), 6 * 3, 96, 48, words="is data") for at in ("", "_")),
+    *(Row(f"lcm{at}", (i(6), i(6)), 6 * 7, 96, 48, words="is data") for at in ("", "_")),
+    # exponent and scale; a mantissa of 4 B and an exponent of 4 B each
+    Row("frexp", (f(6),), 12, 24, 24 + 24, words="2 flop by convention"),
+    Row("frexp", (h(6),), 12, 12, 12 + 24),
     # activations with two results or another shape
     Row("glu", (f(2, 6), -1), 24, 48, 24, 6),
     Row("glu_backward", (f(2, 3), f(2, 6), -1), 48, 24 + 48, 48, 6),
@@ -196,6 +203,22 @@ def test_every_pointwise_rule_has_a_row():
 
     assert names - set(ops.BY_OP) == set()
     assert {rule.op for rule in pointwise.RULES} - {row.call.op for row in ROWS} == set()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "a", "b", "steps"),
+    [("int8", 89, 55, 10), ("int32", 1_836_311_903, 1_134_903_170, 45)],
+)
+def test_the_steps_of_euclid_are_bounded_by_those_of_fibonacci_s_numbers(dtype, a, b, steps):
+    """The largest two below 2^7 and 2^31 take the most: 5 ops each, beside 3 whatever the data."""
+    (line, *_) = ops.account(Call("aten::gcd", (Tensor((6,), dtype),) * 2)).entries
+    taken = 0
+    while a:
+        a, b, taken = b % a, a, taken + 1
+
+    assert (line.exactness, line.low, line.amount) == (Exactness.BOUNDED, 18, 18)
+    assert line.high == 6 * (3 + 5 * steps)
+    assert taken == steps
 
 
 def test_complex_without_a_count_is_named():

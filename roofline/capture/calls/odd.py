@@ -1,4 +1,4 @@
-"""Calls that are no single `Call`: on nested tensors, of functions, on layouts nobody describes."""
+"""Calls that are no single `Call`: on nested tensors, of functions, on other layouts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -6,7 +6,8 @@ from typing import Any, Literal
 from roofline import ops
 from roofline.call import Call
 from roofline.capture.book import NOTHING, Book
-from roofline.capture.calls import flexible, nested
+from roofline.capture.calls import blocked, flexible, nested
+from roofline.capture.calls.blocked import any_blocked
 from roofline.capture.calls.nested import any_nested
 from roofline.capture.calls.operator import Operator
 from roofline.capture.calls.signature import opaque_name
@@ -39,5 +40,9 @@ def number(
     if any_nested(values):
         ledger = nested.counted(operator, args, kwargs, made, account)
         if ledger is not None:
+            return book.counted(name, ledger)
+    elif any_blocked(values):
+        ledger = blocked.counted(operator, args, kwargs, made, account)
+        if ledger is not None and not ledger.unaccounted:
             return book.counted(name, ledger)
     return book.named(name)

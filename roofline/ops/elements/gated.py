@@ -10,6 +10,8 @@ from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import dims_of
 from roofline.work import Entry, Ledger
 
+FREXP = "frexp is 2 flop by convention: the exponent taken out, the rest scaled"
+
 
 def glu(call: Call) -> Ledger:
     """aten::glu(x[...,2n,...], dim): a * sigmoid(b), half of x each: 4 flop and exp an output."""
@@ -66,6 +68,13 @@ def log_sigmoid_backward(call: Call) -> Ledger:
     )
 
 
+def frexp(call: Call) -> Ledger:
+    """aten::frexp(x): the mantissa and an int32 exponent: taken out, the rest scaled: 2."""
+    x = arguments.tensor(call, 0)
+    parts = [("the mantissa", Tensor(x.shape, x.dtype)), ("the exponent", Tensor(x.shape, "int32"))]
+    return ledger(_each(x, 2, 0, x.numel), reads=[("x", x)], writes=parts, conventions=(FREXP,))
+
+
 def fake_quantize(call: Call) -> Ledger:
     """aten::fake_quantize_per_tensor_affine_cachemask(x, ...), per channel: y and the mask.
 
@@ -92,6 +101,7 @@ RULES = (
     *named(prelu_backward, "_prelu_kernel_backward"),
     *named(log_sigmoid, "log_sigmoid_forward"),
     *named(log_sigmoid_backward, "log_sigmoid_backward"),
+    *named(frexp, "frexp"),
     *named(fake_quantize, "fake_quantize_per_tensor_affine_cachemask",
            "fake_quantize_per_channel_affine_cachemask",
            "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"),

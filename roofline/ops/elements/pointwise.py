@@ -3,7 +3,7 @@
 from functools import partial
 
 from roofline.call import Call, Tensor
-from roofline.device import SFU
+from roofline.device import SFU, Resource
 from roofline.ops import arguments
 from roofline.ops.dtype import vector_pipe
 from roofline.ops.elements.pointwise_table import COMPLEX as COMPLEX_COST
@@ -11,7 +11,7 @@ from roofline.ops.elements.pointwise_table import IN_PLACE, TABLE, Cost, Pointwi
 from roofline.ops.lines import ledger, result
 from roofline.ops.rule import Rule, Unaccountable
 from roofline.ops.shapes import COMPLEX, broadcast, floating, kind, product, promote
-from roofline.work import Entry, Ledger
+from roofline.work import Entry, Exactness, Ledger
 
 SCALARS = "0-dimensional operands beside larger ones are parameters, not traffic"
 
@@ -73,9 +73,7 @@ def _arithmetic(row: Pointwise, call: Call, operands: list[Tensor], outputs: int
     if row.gives == "floating" and call.arg(2) is None:
         dtype = floating(dtype)
     return [
-        Entry(
-            vector_pipe(dtype), cost.flop * outputs, f"{row.name}: {cost.flop} an output element"
-        ),
+        _flop(row, cost, vector_pipe(dtype), outputs),
         Entry(
             SFU,
             cost.sfu * outputs,
@@ -83,6 +81,14 @@ def _arithmetic(row: Pointwise, call: Call, operands: list[Tensor], outputs: int
             function=row.name,
         ),
     ]
+
+
+def _flop(row: Pointwise, cost: Cost, pipe: Resource, outputs: int) -> Entry:
+    least, why = cost.flop * outputs, f"{row.name}: {cost.flop} an output element"
+    if cost.most is None:
+        return Entry(pipe, least, why)
+    why += f" at least, {cost.most} at most"
+    return Entry(pipe, least, why, None, Exactness.BOUNDED, least, cost.most * outputs)
 
 
 def _cost(row: Pointwise, call: Call, operands: list[Tensor]) -> Cost:

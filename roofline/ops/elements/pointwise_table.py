@@ -17,6 +17,10 @@ GELU_TANH = (
 )
 GELU_ERF = "GELU in erf form is 4 flop and erf on sfu"
 SIGMOID = "a sigmoid is 1 / (1 + exp(-x)): 3 flop and exp on sfu"
+EUCLID = (
+    "how many steps Euclid's algorithm takes is data: counted are those of a zero, at most are "
+    "those of neighbouring Fibonacci numbers"
+)
 POWER = "a power is multiplications for 2 and 3, a root for 1/2, otherwise one result on sfu"
 
 
@@ -27,6 +31,7 @@ class Cost:
     flop: int
     sfu: int = 0
     words: str = ""  # the convention, where one was chosen
+    most: int | None = None  # flop at most, where data decide; `flop` is then the least
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,30 @@ def _gelu(call: Call) -> Cost:
 
 def _gelu_backward(call: Call) -> Cost:
     return Cost(18, 1, GELU_TANH) if call.arg(2) == "tanh" else Cost(9, 2, GELU_ERF)
+
+
+def _euclid(more: int) -> Callable[[Call], Cost]:
+    """Euclid's algorithm: two abs, then a comparison a step and one more, 4 a remainder."""
+
+    def cost(call: Call) -> Cost:
+        widest = max((t.nbytes // max(1, t.touched) for t in call.tensors), default=8)
+        return Cost(3 + more, words=EUCLID, most=3 + 5 * _steps(8 * widest - 1) + more)
+
+    return cost
+
+
+def _steps(bits: int) -> int:
+    """Divisions that Euclid's algorithm takes at most on numbers below 2 ** bits.
+
+    Lame: neighbours among Fibonacci's numbers take longest, and one more in the wrong order.
+
+    >>> _steps(7), _steps(63)
+    (10, 91)
+    """
+    low, high, steps = 1, 2, 1
+    while low + high < 2**bits:
+        low, high, steps = high, low + high, steps + 1
+    return steps + 1
 
 
 ONE, NONE, SPECIAL = Cost(1), Cost(0), Cost(0, 1)
@@ -129,6 +158,8 @@ TABLE = (
     Pointwise("bitwise_not", 1, ONE),
     *(Pointwise(f"logical_{name}", 2, ONE, "bool") for name in ("and", "or", "xor")),
     Pointwise("logical_not", 1, ONE, "bool"),
+    Pointwise("gcd", 2, _euclid(0)),
+    Pointwise("lcm", 2, _euclid(4)),  # is it 0, a / gcd, * b, abs
     # transcendental functions: one result on sfu
     *(Pointwise(name, 1, SPECIAL, "floating") for name in (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos",

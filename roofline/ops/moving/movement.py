@@ -3,11 +3,13 @@
 from roofline.call import Call, Tensor
 from roofline.errors import BadInput
 from roofline.ops import arguments
-from roofline.ops.lines import ledger, result
+from roofline.ops.lines import Rows, ledger, result
 from roofline.ops.memory import contiguous, viewable
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import below, broadcast, dims_of, dtype_argument, product
 from roofline.work import Ledger
+
+PERHAPS = "whether oneDNN copies to reshape depends on an order of its own: from nothing to all"
 
 
 def copy(n: int, dtype: str = "fp32", out_dtype: str = "") -> Ledger:
@@ -21,6 +23,19 @@ def clone(call: Call) -> Ledger:
     """aten::clone(x): x read once (stride 0 counts once), a new tensor written."""
     x = arguments.tensor(call, 0)
     return _moved([x], result(call, x.shape, x.dtype))
+
+
+def reordered(call: Call) -> Ledger:
+    """aten::to_mkldnn(x), mkldnn_reorder_conv2d_weight(w, ...): the same elements, other places."""
+    x = arguments.tensor(call, 0)
+    return _moved([x], result(call, x.shape, x.dtype))
+
+
+def perhaps_reordered(call: Call) -> Ledger:
+    """aten::_mkldnn_reshape(x, shape): a copy of x where it is in blocks, else nothing."""
+    x = arguments.tensor(call, 0)
+    whole = Rows("x, where it is in blocks", 1, x.nbytes, 1, least=0)
+    return ledger(gathered=[whole], scattered=[whole], conventions=(PERHAPS,))
 
 
 def to_copy(call: Call) -> Ledger:
@@ -238,6 +253,14 @@ RULES = (
         "_conj_physical",
         "conj_physical",
     ),
+    *named(
+        reordered,
+        "to_mkldnn",
+        "_mkldnn_transpose",
+        "mkldnn_reorder_conv2d_weight",
+        "mkldnn_reorder_conv3d_weight",
+    ),
+    *named(perhaps_reordered, "_mkldnn_reshape"),
     *named(narrowed, "narrow_copy"),
     *named(joined, "block_diag"),
     *named(jagged, "_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),

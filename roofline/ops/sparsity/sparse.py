@@ -16,6 +16,7 @@ from roofline.device import SFU
 from roofline.ops import arguments
 from roofline.ops.dtype import nbytes, vector_pipe
 from roofline.ops.lines import ROWS_ARE_COUNTED, Operands, Rows, ledger
+from roofline.ops.moving.movement import to_copy
 from roofline.ops.rows.sorting import SORTING
 from roofline.ops.rule import Unaccountable, named
 from roofline.ops.shapes import product
@@ -85,7 +86,12 @@ def _held(x: Tensor) -> Tensor:
 
 
 def to_dense(call: Call) -> Ledger:
-    """aten::_to_dense(S), to_dense: S read, the whole dense tensor written."""
+    """aten::_to_dense(S), to_dense: S read, the whole dense tensor written.
+
+    Of a tensor in oneDNN's blocks, which holds every element, it is a copy.
+    """
+    if not arguments.is_sparse(call, 0):
+        return to_copy(call)
     s = arguments.sparse(call, 0)
     return ledger(
         reads=parts("S", s),

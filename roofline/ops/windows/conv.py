@@ -15,6 +15,10 @@ from roofline.ops.shapes import product
 from roofline.work import Entry, Ledger
 
 FEWER = "a library may run fewer flop: Winograd, Fourier transforms, no taps on padding"
+PER_GROUP = (
+    "every group is a small product of its own: what a library pads its channels with, to fill "
+    "tiles or vectors, is not known and not counted"
+)
 TAPS = "a multiply-add is 2 flop; taps on padding are counted"
 
 
@@ -28,6 +32,7 @@ class Geometry:
     output_padding: tuple[int, ...]
     groups: int
     transposed: bool
+    more: tuple[int, ...] = ()  # padding at the far end beyond `padding`; () is none
 
 
 def conv2d(
@@ -115,7 +120,11 @@ def convolved(
         ],
         reads=[_input(x, w, out, moved), ("W", w), *([("bias", bias)] if bias else []), *added],
         writes=[("Y", y)],
-        conventions=(TAPS, *([FEWER] if _has_shortcuts(w, x.dtype, math) else [])),
+        conventions=(
+            TAPS,
+            *([PER_GROUP] if moved.groups > 1 else []),
+            *([FEWER] if _has_shortcuts(w, x.dtype, math) else []),
+        ),
     )  # fmt: skip
 
 
@@ -150,12 +159,13 @@ def _out(
     op: str, size: tuple[int, ...], kernel: tuple[int, ...], moved: Geometry
 ) -> tuple[int, ...]:
     out = []
-    for i, k, s, p, d, more in zip(size, kernel, moved.stride, moved.padding, moved.dilation,
-                                   moved.output_padding, strict=True):  # fmt: skip
+    far = moved.more or (0,) * len(size)
+    for i, k, s, p, d, more, f in zip(size, kernel, moved.stride, moved.padding, moved.dilation,
+                                      moved.output_padding, far, strict=True):  # fmt: skip
         if s < 1:
             raise Unaccountable(f"{op}: a stride of {s}")
         n = (i - 1) * s - 2 * p + d * (k - 1) + more + 1 if moved.transposed else (
-            i + 2 * p - d * (k - 1) - 1) // s + 1  # fmt: skip
+            i + 2 * p + f - d * (k - 1) - 1) // s + 1  # fmt: skip
         out.append(n)
     if min(out) < 0:
         raise Unaccountable(f"{op}: a kernel {kernel} is larger than its padded input {size}")

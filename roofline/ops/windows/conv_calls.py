@@ -9,7 +9,7 @@ from roofline.ops import arguments
 from roofline.ops.dtype import matmul_pipe, vector_pipe
 from roofline.ops.lines import ledger
 from roofline.ops.rule import Rule, Unaccountable
-from roofline.ops.windows.conv import TAPS, Geometry, convolved, flop
+from roofline.ops.windows.conv import PER_GROUP, TAPS, Geometry, convolved, flop
 from roofline.work import Entry, Ledger
 
 
@@ -69,24 +69,14 @@ def backward(call: Call) -> Ledger:
         ],
         reads=[("dY", dy), *([("X", x)] if dw else []), *([("W", w)] if dx else [])],
         writes=writes,
-        conventions=(TAPS,),
+        conventions=(TAPS, *([PER_GROUP] if moved.groups > 1 else [])),
     )
 
 
 def _geometry(at: Places, call: Call, w: Tensor) -> Geometry:
     spatial, kernel = len(w.shape) - 2, w.shape[2:]
     dilation = _each(call, at.dilation, spatial, 1)
-    padding = call.arg(at.padding)
-    if isinstance(padding, str):
-        # "same" pads by half the reach in all; an odd reach pads one more on one side.
-        if padding not in ("same", "valid"):
-            raise Unaccountable(f"{call.op}: padding {padding!r}")
-        reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        if padding == "same" and any(r % 2 for r in reach):
-            raise Unaccountable(f"{call.op}: 'same' padding of an even kernel is uneven")
-        pad = tuple(r // 2 if padding == "same" else 0 for r in reach)
-    else:
-        pad = _each(call, at.padding, spatial, 0)
+    pad, more = _padding(at, call, dilation, kernel)
     transposed = at.transposed
     if not isinstance(transposed, bool):
         transposed = arguments.flag(call, transposed)
@@ -95,8 +85,26 @@ def _geometry(at: Places, call: Call, w: Tensor) -> Geometry:
         groups = arguments.integer(call, at.groups, 1)
     return Geometry(
         _each(call, at.stride, spatial, 1), pad, dilation,
-        _each(call, at.output_padding, spatial, 0), groups, transposed,
+        _each(call, at.output_padding, spatial, 0), groups, transposed, more,
     )  # fmt: skip
+
+
+def _padding(
+    at: Places, call: Call, dilation: tuple[int, ...], kernel: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Padding at either end of each dimension, and what more there is at the far one.
+
+    "same" pads by the reach of the kernel in all: of an odd one, the far end by one more.
+    """
+    padding = call.arg(at.padding)
+    if not isinstance(padding, str):
+        return _each(call, at.padding, len(kernel), 0), ()
+    if padding not in ("same", "valid"):
+        raise Unaccountable(f"{call.op}: padding {padding!r}")
+    if padding == "valid":
+        return (0,) * len(kernel), ()
+    reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    return tuple(r // 2 for r in reach), tuple(r % 2 for r in reach)
 
 
 def _each(call: Call, index: int | None, spatial: int, default: int) -> tuple[int, ...]:

@@ -215,10 +215,13 @@ def _each(call: Call, index: int, dims: int, default: int | None) -> tuple[int, 
 
 RULES = (
     *(Rule(f"aten::max_pool{n}d", partial(max_pool, n, False)) for n in (1, 2, 3)),
+    *(Rule(f"aten::mkldnn_max_pool{n}d", partial(max_pool, n, False)) for n in (2, 3)),
     *(Rule(f"aten::max_pool{n}d_with_indices", partial(max_pool, n, True)) for n in (1, 2, 3)),
     *(Rule(f"aten::avg_pool{n}d", partial(avg_pool, n)) for n in (1, 2, 3)),
     *(Rule(f"aten::adaptive_avg_pool{n}d", partial(adaptive, n, False)) for n in (1, 2, 3)),
     *(Rule(f"aten::_adaptive_avg_pool{n}d", partial(adaptive, n, False)) for n in (2, 3)),
+    Rule("aten::mkldnn_adaptive_avg_pool2d", partial(adaptive, 2, False)),
+    Rule("aten::mkldnn_adaptive_avg_pool2d_backward", partial(adaptive_backward, 2)),
     *(Rule(f"aten::adaptive_max_pool{n}d", partial(adaptive, n, True)) for n in (1, 2, 3)),
     *(Rule(f"aten::fractional_max_pool{n}d", partial(fractional, n)) for n in (2, 3)),
     *(Rule(f"aten::max_pool{n}d_with_indices_backward", partial(max_backward, 7)) for n in (2, 3)),
