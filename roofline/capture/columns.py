@@ -15,9 +15,10 @@ OP, REGION, KERNEL, MEMCPY = range(4)
 _KINDS = ("op", "region", "kernel", "memcpy")
 NO_FAULTS = -1  # not counted
 
-# One row of an event; the last two say how many storages it read and wrote.
-_SIGNATURE, _CONTEXT, _START, _DURATION, _FAULTS, _READS, _WRITES = range(7)
-_WIDTH = 7
+# One row of an event; the last three say how many storages it read and wrote, and from where on
+# they stand: a signal may end the program between the two, and leave some that are nobody's.
+_SIGNATURE, _CONTEXT, _START, _DURATION, _FAULTS, _READS, _WRITES, _AT = range(8)
+_WIDTH = 8
 # What a context is made of.
 _KIND, _PHASE, _MODULE, _THREAD = range(4)
 
@@ -65,9 +66,10 @@ class Columns:
     ) -> None:
         """Append one event; `context` is its kind, phase, and numbers of its module and thread."""
         where = self._contexts.setdefault(context, len(self._contexts))
-        self._rows.extend((signature, where, start, duration, faults, len(reads), len(writes)))
-        self._storages.extend(reads)
-        self._storages.extend(writes)
+        at = len(self._storages)
+        self._storages.extend((*reads, *writes))
+        # In one piece: a row in part would spoil every row after it.
+        self._rows.extend((signature, where, start, duration, faults, len(reads), len(writes), at))
 
     @property
     def signature(self) -> np.ndarray:
@@ -136,15 +138,16 @@ class Columns:
         return parts.take(self._column(_CONTEXT))
 
     def _storage_lists(self) -> tuple[pa.Array, pa.Array]:
-        counts = np.stack([self._column(_READS), self._column(_WRITES)], axis=1)
         storages = np.frombuffer(self._storages, dtype=np.int64).copy()
-        written = np.repeat(np.tile([False, True], len(self)), counts.ravel())
-        return tuple(
-            pa.ListArray.from_arrays(
-                np.r_[0, counts[:, part].cumsum()].astype(np.int32), storages[written == part]
-            )
-            for part in (0, 1)
-        )
+        reads, writes, at = map(self._column, (_READS, _WRITES, _AT))
+        return _lists(storages, at, reads), _lists(storages, at + reads, writes)
+
+
+def _lists(storages: np.ndarray, begins: np.ndarray, counts: np.ndarray) -> pa.Array:
+    """For each event the `counts` storages from place `begins` on."""
+    ends = np.r_[0, counts.cumsum()]
+    places = np.arange(ends[-1]) + np.repeat(begins - ends[:-1], counts)
+    return pa.ListArray.from_arrays(ends.astype(np.int32), storages[places])
 
 
 def _text(numbers: np.ndarray, names: Sequence[str]) -> Any:

@@ -1,6 +1,7 @@
 """Sees every operator below autograd, times it, and folds equal calls."""
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from resource import RUSAGE_SELF, getrusage
@@ -282,3 +283,14 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
 
 def _listed(result: Any) -> list[Any]:
     return tensors(result) if isinstance(result, (list, tuple)) else []
+
+
+def silence(mode: "weakref.ref[Mode]") -> Callable[[], None]:
+    """What a forked child does first: it inherits the recorder, whose memory nobody will read."""
+
+    def stop() -> None:
+        inherited = mode()
+        if inherited is not None:
+            inherited.on = False
+
+    return stop

@@ -24,7 +24,7 @@ from roofline.capture.columns import BACKWARD, OTHER, Columns
 from roofline.capture.compiled.code import Regions
 from roofline.capture.device.kernels import Kernels, kind, parents
 from roofline.capture.frames import leave_alone
-from roofline.capture.mode import Mode
+from roofline.capture.mode import Mode, silence
 from roofline.capture.modules import Modules
 from roofline.capture.sampling.attach import attach
 from roofline.capture.sampling.sampler import Sampler
@@ -55,7 +55,9 @@ class Recording:
         warmup: int | None = None,
         steps: int | None = None,
         sampler: Sampler | None = None,
+        when_full: Callable[[Run], None] | None = None,
     ):
+        """`when_full` is called with the run once `steps` are recorded, if the program goes on."""
         for name, value, least in (("warmup", warmup, 0), ("steps", steps, 1)):
             if value is not None and value < least:
                 raise BadInput(f"{name} must be at least {least}; got {value}")
@@ -63,6 +65,7 @@ class Recording:
         self._device = device
         self._warmup = warmup
         self._limit = None if steps is None else steps + (1 if warmup is None else warmup)
+        self._when_full = when_full
         self._columns = Columns()
         self._book = Book()
         self._modules = Modules(self._columns.modules)
@@ -93,7 +96,7 @@ class Recording:
         self._modules.install()
         self._regions.install()
         self._elsewhere.install()
-        os.register_at_fork(after_in_child=_silence(weakref.ref(self._mode)))
+        os.register_at_fork(after_in_child=silence(weakref.ref(self._mode)))
         self._origin = perf_counter_ns()
         self._mode.__enter__()
         self._entered = True
@@ -112,7 +115,8 @@ class Recording:
         self._mode.close()
         for hook in self._hooks:  # not in _stop, which one of them may have called
             hook.remove()
-        self._result = self._assemble()
+        if self._result is None:
+            self._result = self._assemble()
 
     def step(self, name: str = "") -> None:
         """End one repetition of the program's work here."""
@@ -154,6 +158,9 @@ class Recording:
             self._stop()
             if _get_current_dispatch_mode() is self._mode:  # else it lets everything through
                 self._leave()
+                if self._when_full is not None:
+                    self._result = self._assemble()
+                    self._when_full(self._result)
 
     def _sample_afresh(self) -> None:
         """Forget the counters of the warm-up; the time that takes is the recorder's."""
@@ -277,14 +284,3 @@ class Recording:
             shortest_s=_SHORTEST_KERNEL_S if on_device else cost.shortest_s,
             warnings=(*([disturbed] if disturbed else []), *broken, *self._regions.warnings()),
         )
-
-
-def _silence(mode: "weakref.ref[Mode]") -> Callable[[], None]:
-    """What a forked child does first: it inherits the recorder, whose memory nobody will read."""
-
-    def stop() -> None:
-        inherited = mode()
-        if inherited is not None:
-            inherited.on = False
-
-    return stop

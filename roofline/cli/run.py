@@ -19,7 +19,7 @@ from roofline.capture.script.run import Outcome, check, run_script
 from roofline.cli import options
 from roofline.cli.pipe import for_whoever_reads
 from roofline.cli.say import say
-from roofline.errors import BadInput, Missing
+from roofline.errors import BadInput, Missing, RooflineError
 from roofline.runfile import Run
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     "--warmup", metavar="N", type=click.IntRange(0), help="Steps to set apart first (default 1)."
 )
 @click.option(
-    "--steps", metavar="N", type=click.IntRange(1), help="Stop recording after this many more."
+    "--steps",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Write the run after this many more; SCRIPT goes on unrecorded.",
 )
 @options.output("Run file to write (default: SCRIPT's name with .roof, here).")
 @click.option(
@@ -137,6 +140,7 @@ def command(
             warmup=warmup,
             steps=steps,
             sampler=Sampler(levels=levels, interval_us=sample_us) if sampled else None,
+            when_full=lambda run: _save_early(run, script, target, quiet=quiet),
         )
 
     with _answer_apart(as_json) as answer:
@@ -203,6 +207,19 @@ def _answer_apart(as_json: bool) -> Iterator[TextIO]:
         if as_json:
             os.dup2(2, 1)
         yield answer
+
+
+def _save_early(run: Run, script: str, target: Path, *, quiet: bool) -> None:
+    """Save what was recorded while the script goes on: whatever ends it, this is not lost."""
+    if not run.signatures:
+        return
+    try:
+        runfile.save(run, target)
+    except RooflineError as error:  # the script's own work must not end for this
+        say(f"{error}; trying again when {script} ends")
+        return
+    if not quiet:
+        say(f"the steps asked for are recorded: wrote {target.name}; {script} goes on without")
 
 
 def _finish(

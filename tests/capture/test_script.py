@@ -3,8 +3,11 @@
 import json
 import os
 import signal
+import time
 
 import pytest
+
+from roofline.capture.script.ending import TOGETHER_S
 
 SEES = """
 import os, sys
@@ -298,6 +301,70 @@ def test_a_signal_keeps_what_was_recorded_also_when_it_comes_twice(folder, sent,
     run = folder.run("waits.roof")
     assert run.recorder.exit_code == code
     assert run.events.num_rows == 2
+
+
+TRAINS = """
+import sys, time, torch
+weight = torch.nn.Parameter(torch.ones(4, 4))
+optimizer = torch.optim.SGD([weight], lr=0.01)
+for step in range(int(sys.argv[1])):
+    weight.sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_the_run_is_written_when_its_steps_are_recorded_and_the_script_goes_on(folder):
+    folder.write("trains.py", f"{TRAINS}print('ready', flush=True)\ntime.sleep(60)\n")
+    process = folder.start("--steps", "2", "trains.py", "9")
+    assert process.stdout.readline() == "ready\n"
+    written = folder.run("trains.roof")
+    process.kill()  # no chance to save: it is saved
+    _, err = process.communicate(timeout=60)
+
+    assert [step.warmup for step in written.steps] == [True, False, False]
+    assert written.recorder.exit_code is None
+    assert "recorded: wrote trains.roof; trains.py goes on without" in err
+
+
+def test_the_answer_and_the_exit_code_follow_at_the_end(folder):
+    folder.write("trains.py", f"{TRAINS}print('end', flush=True)\nsys.exit(3)\n")
+    ended = folder.roofline("run", "--steps", "2", "trains.py", "9")
+
+    assert ended.code == 3
+    assert ended.out.index("end\n") < ended.out.index("coverage")
+    run = folder.run("trains.roof")
+    assert (run.recorder.exit_code, len(run.steps)) == (3, 3)
+
+
+def test_a_run_that_cannot_be_written_yet_does_not_end_the_script(folder):
+    text = "import os\n" + TRAINS + "os.chmod('.', 0o755)\nprint('end')\n"
+    folder.write("trains.py", text)
+    (folder.path / "there").mkdir()
+    folder.write("moves.py", "import os\nos.rmdir('there')\n" + TRAINS + "os.mkdir('there')\n")
+    ended = folder.roofline("run", "--steps", "2", "-o", "there/its.roof", "moves.py", "9")
+
+    assert ended.code == 0
+    assert "trying again when moves.py ends" in ended.err
+    assert len(folder.run("there/its.roof").steps) == 3
+
+
+def test_a_second_request_ends_a_script_that_caught_the_first(folder, monkeypatch):
+    monkeypatch.setitem(folder.environment, "PYTHONUNBUFFERED", "1")
+    folder.write(
+        "catches.py",
+        "import time, torch\ntorch.ones(2).exp()\nprint('ready')\n"
+        "try:\n    time.sleep(60)\nexcept BaseException:\n    print('caught')\ntime.sleep(60)\n",
+    )
+    process = folder.start("--quiet", "catches.py")
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout.readline() == "caught\n"
+    time.sleep(TOGETHER_S)
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(timeout=60) == 143
+    assert folder.run("catches.roof").recorder.exit_code == 143
 
 
 def test_a_script_s_own_answer_to_sigterm_is_the_answer(folder):

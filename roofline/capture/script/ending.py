@@ -12,21 +12,24 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from time import monotonic
 from types import FrameType
 from typing import Any, NoReturn, Self
 
 from roofline.errors import RooflineError
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+TOGETHER_S = 2.0  # within which signals are one request
 SHOWN = 128  # a shell shows a signal as this much more than its number
 
 
 class Ending:
     """While it is entered, `finish` is called with the exit code before the script's process ends.
 
-    From the first signal on, and while `finish` runs, further ones are ignored: `timeout` and job
-    managers send several.  A script's own handler takes the place of this one, and what is ignored
-    from the start (nohup) stays ignored.
+    Signals soon after the first, and while `finish` runs, are ignored: `timeout` and job managers
+    send several.  One that comes later ends a script that caught the first and went on.  A
+    script's own handler takes the place of this one, and what is ignored from the start (nohup)
+    stays ignored.
     """
 
     def __init__(self, finish: Callable[[int], None]):
@@ -34,7 +37,7 @@ class Ending:
         self._process = os.getpid()
         self._exit_now: Callable[[int], NoReturn] = os._exit
         self._handled: list[signal.Signals] = []
-        self._terminated = False
+        self._terminated_s: float | None = None  # when the script was last told to end
         self._finished = False
 
     def __enter__(self) -> Self:
@@ -62,9 +65,11 @@ class Ending:
         self._save(code)
 
     def _terminate(self, number: int, _: FrameType | None) -> None:
-        if not (self._terminated or self._finished):
-            self._terminated = True
-            raise SystemExit(SHOWN + number)
+        now_s, last_s = monotonic(), self._terminated_s
+        if self._finished or (last_s is not None and now_s - last_s < TOGETHER_S):
+            return
+        self._terminated_s = now_s
+        raise SystemExit(SHOWN + number)
 
     def _exit(self, status: Any) -> NoReturn:
         try:
