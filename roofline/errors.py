@@ -35,18 +35,26 @@ class GateFailed(RooflineError):
 
 
 def near(name: str, known: Iterable[str], limit: int = 5) -> list[str]:
-    """Names in `known` that look like `name`, best first, for "did you mean".
+    """Names in `known` that are near `name`, best first, for "did you mean".
 
-    Those that begin with all of `name` come before those that are only alike.
+    Those that begin or end with all of `name` come first, then those that differ in one letter of
+    every three at most: what is farther was not meant.
 
     >>> near("relü", ["relu", "gelu", "softmax"])
-    ['relu', 'gelu']
+    ['relu']
     >>> near("fp8", ["fp64", "fp8_e4m3", "fp8_e5m2"])
-    ['fp8_e4m3', 'fp8_e5m2', 'fp64']
+    ['fp8_e4m3', 'fp8_e5m2']
     """
     import difflib
 
     names = list(known)
-    longer = [each for each in names if name and each.startswith(name)]
-    alike = difflib.get_close_matches(name, names, n=limit, cutoff=0.45)
-    return list(dict.fromkeys((*longer, *alike)))[:limit]
+    begin = [each for each in names if name and each.startswith(name)]
+    end = [each for each in names if name and each.endswith(name)]
+    alike = difflib.get_close_matches(name, names, n=len(names) or 1, cutoff=0.45)
+
+    def changed(other: str) -> int:
+        parts = difflib.SequenceMatcher(None, name, other).get_opcodes()
+        return sum(max(b - a, d - c) for what, a, b, c, d in parts if what != "equal")
+
+    allowed = max(1, len(name) // 3)
+    return list(dict.fromkeys((*begin, *end, *(n for n in alike if changed(n) <= allowed))))[:limit]

@@ -23,6 +23,7 @@ MEMBER = re.compile(r"sxm\d*|pcie|nvl|\d+gb|\d+gpu|package|gcd|workstation|serve
 SHOWN = 8  # candidates in an error message
 
 _MARKS = re.compile(r"\((?:r|tm)\)")
+_BRANDED = re.compile(rf"^(?:{'|'.join(sorted(BRANDS))})+(?=.)")
 _SEPARATORS = re.compile(r"[^a-z0-9+]+")
 
 
@@ -79,15 +80,23 @@ def _fits(asked: set[str], known: set[str]) -> bool:
 
 
 def _close(name: str, names: Mapping[str, Iterable[str]]) -> list[str]:
-    """Devices that share a telling word with `name`, then those that look like it."""
+    """Devices that share a telling word with `name`, then those that are spelled nearly so.
+
+    Makers and brands are left out of the comparison: they are no part of what was mistyped.
+    """
     asked = _words(name)
     related = [device_id for device_id in names if _telling(_words(device_id)) & asked]
-    spellings = {alias.lower(): device_id for device_id, more in names.items() for alias in more}
-    for device_id in names:
-        spellings[device_id] = device_id
-        spellings[device_id.partition("-")[2]] = device_id
-    alike = [spellings[text] for text in near(name.lower(), spellings)]
+    spellings: dict[str, list[str]] = {}
+    for device_id, more in names.items():
+        product = [w for w in device_id.split("-") if w in _telling(_words(device_id))]
+        for text in {"".join(product), *map(_unbranded, (device_id, *more))}:
+            spellings.setdefault(text, []).append(device_id)
+    alike = [found for text in near(_unbranded(name), spellings) for found in spellings[text]]
     return list(dict.fromkeys(related + alike))[:SHOWN]
+
+
+def _unbranded(name: str) -> str:
+    return _BRANDED.sub("", spelled(name))
 
 
 def _listed(found: list[str]) -> str:

@@ -593,9 +593,25 @@ def test_an_unknown_name_lists_the_nearest(name, near):
         devices.find(name)
 
 
-@pytest.mark.parametrize("name", ["", "  ", "---", "zzzzzz"])
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("rtx4091", {"nvidia-rtx-4090"}),  # not the 4080, nor the 5090
+        ("h20o", {"nvidia-h20-96gb", "nvidia-h200-sxm-141gb"}),
+        ("epyc 9655", {"amd-epyc-9654", "amd-epyc-9754"}),
+    ],
+)
+def test_only_what_is_near_is_named(name, near):
+    with pytest.raises(NotFound, match="the nearest") as error:
+        devices.find(name)
+    assert {word.strip(",;:") for word in str(error.value).split()} & set(ALL) == near
+
+
+@pytest.mark.parametrize("name", ["", "  ", "---", "zzzzzz", "h9000", "NVIDIA Z900", "rtx 12345"])
 def test_a_name_that_is_near_nothing_says_where_the_list_is(name):
-    with pytest.raises(NotFound, match="`roofline devices` lists the 67 there are"):
+    with pytest.raises(
+        NotFound, match=f"no device '{name}'; `roofline devices` lists the 67 there are"
+    ):
         devices.find(name)
 
 

@@ -186,7 +186,7 @@ def test_a_dtype_is_spelled_as_here_or_as_in_torch(spelled):
 @pytest.mark.parametrize(
     ("name", "given", "error", "sentence"),
     [
-        ("gem", {}, NotFound, "no operator formula 'gem'; there is gemm, gemv, gelu"),
+        ("gem", {}, NotFound, "no operator formula 'gem'; there is gemm, gemv"),
         ("gemm", {"m": "1", "q": "2"}, BadInput, "gemm has no parameter 'q'; it has m: int, n: int, k: int, dtype: dtype = 'bf16'"),
         ("gemm", {"m": "1"}, BadInput, "gemm needs n, k; its parameters are m: int, n: int"),
         ("gemm", {"m": "x", "n": "1", "k": "1"}, BadInput, "gemm: m='x' is not a whole number"),
