@@ -125,8 +125,8 @@ def _tiny(program: Program) -> str:
         return "tiny kernels: how long a kernel takes to start was not measured on this device"
     return (
         f"tiny kernels: {kernels.short / steps:g} of "
-        f"{number_of(kernels.started / steps, 'kernel')} are over before the next can be started; "
-        f"together {show(kernels.short_s / steps, 's')}, "
+        f"{number_of(kernels.started / steps, 'start')} are of kernels over before the next can be "
+        f"started; together {show(kernels.short_s / steps, 's')}, "
         f"{show_share(kernels.short_s / steps / whole.busy_s)} of device time"
     )
 

@@ -32,6 +32,7 @@ class Part:
     kind: str
     once: Placement
     calls: int
+    starts: int  # of calls on a CPU; on a device of what they started there, one by one
     times_ns: Sequence[float]  # those that are known, in order
     step_ns: Mapping[int, float]  # the same summed by step
     page_faults: int | None
@@ -71,7 +72,8 @@ class Item:
     without_roof_s: float  # of `measured_s`, that of calls whose roof is not known
     axes_s: Mapping[str, float]  # least time on COMPUTE and on each boundary, part by part
     spread: Spread | None  # of one call (equal calls) or of one step (a group), seconds
-    overhead_s: float | None  # dispatch or launch of the calls, at its own ceiling
+    starts: int  # of its parts
+    overhead_s: float | None  # of all starts, dispatch or launch, at its own ceiling
     page_faults: int | None
     too_short: bool  # a call lasts no longer than the recorder can tell
     signatures: tuple[int, ...]  # positions in Run.signatures
@@ -184,7 +186,8 @@ def line(name: str, parts: Sequence[Part], conditions: Conditions) -> Item:
         without_roof_s=sum(p.time_ns or 0 for p in parts if p.once.roof_s is None) / 1e9,
         axes_s=_axes_s(parts),
         spread=_spread(parts, len(signatures) == 1),
-        overhead_s=None if overhead_s is None else overhead_s * calls,
+        starts=sum(part.starts for part in parts),
+        overhead_s=None if overhead_s is None else overhead_s * sum(p.starts for p in parts),
         page_faults=total(part.page_faults for part in parts),
         too_short=bool(shortest_s and measured_s and measured_s / calls < shortest_s),
         signatures=signatures,

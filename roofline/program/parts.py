@@ -21,6 +21,7 @@ class _Group:
 
     kind: str
     calls: int = 0
+    starts: int = 0
     timed: int = 0  # calls whose time is known
     page_faults: int | None = None
     step_ns: dict[int, int] = field(default_factory=dict)
@@ -46,6 +47,7 @@ def parts_of(events: "pa.Table", placed: Placed) -> tuple[Part, ...]:
             kind=group.kind,
             once=placed.at(key[0], HIERARCHY[key[1]], HIERARCHY[key[2]]),
             calls=group.calls,
+            starts=group.starts,
             times_ns=group.times,
             step_ns=group.step_ns,
             page_faults=group.page_faults,
@@ -57,17 +59,26 @@ def parts_of(events: "pa.Table", placed: Placed) -> tuple[Part, ...]:
 def _groups(events: "pa.Table") -> dict[tuple[Any, ...], _Group]:
     """Everything of each part but the times of its calls one by one."""
     found: dict[tuple[Any, ...], _Group] = {}
-    names = [*_KEYS, "step", "kind", "page_faults", "time_ns"]
+    names = [*_KEYS, "step", "kind", "page_faults", "time_ns", "starts"]
     for _, batch in batches(events, names):
         keys = [*_KEYS, "step", "kind"]
         sums = _table(batch).group_by(keys, use_threads=False).aggregate([
             ([], "count_all"), ("time_ns", "count"), ("time_ns", "sum"), ("page_faults", "sum"),
+            ("starts", "sum"),
         ])  # fmt: skip
-        columns = (*keys, "count_all", "time_ns_count", "time_ns_sum", "page_faults_sum")
+        columns = (
+            *keys,
+            "count_all",
+            "time_ns_count",
+            "time_ns_sum",
+            "page_faults_sum",
+            "starts_sum",
+        )
         rows = zip(*(sums[name].to_pylist() for name in columns), strict=True)
-        for *key, step, kind, calls, timed, ns, faults in rows:
+        for *key, step, kind, calls, timed, ns, faults, starts in rows:
             group = found.setdefault(tuple(key), _Group(kind))
             group.calls += calls
+            group.starts += starts
             group.timed += timed
             if timed:
                 group.step_ns[step] = group.step_ns.get(step, 0) + ns

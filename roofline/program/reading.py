@@ -40,7 +40,7 @@ class Totals:
     roof_s: float | None  # the parts' roof times, one after the other
     loose_roof_s: float | None  # the most that one resource needs for all parts
     lost_s: float | None  # step_s - roof_s
-    overhead_s: float | None  # dispatch or launch of every call at its ceiling
+    overhead_s: float | None  # of every start, dispatch or launch, at its ceiling
     bookkeeping_s: float | None
     coverage: float | None  # share of all operators' time with a complete ledger and a step
     in_part: float | None  # the same of those of which something is known, and not all
@@ -176,6 +176,7 @@ def single(
     times_ns = () if time_s is None else (time_s * 1e9,)
     part = Part(
         signature=0, name=name, shapes="", phase="other", module="", kind="op", once=once, calls=1,
+        starts=1,
         times_ns=times_ns, step_ns=dict(enumerate(times_ns)), page_faults=None,
     )  # fmt: skip
     return Program(

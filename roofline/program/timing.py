@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from roofline.kept import Kept, column
 from roofline.program.boundary.levels import levels
 from roofline.program.columns import batches, in_steps, is_kind, total_ns, union_ns
+from roofline.program.device.host import one_by_one
 from roofline.program.placed import Placed
 from roofline.runfile import Run
 
@@ -27,7 +28,8 @@ def timed(run: Run, placed: Placed, *, by_time: bool = True) -> "pa.Table":
 
     Columns: row (position in Run.events), signature, level (position in device.HIERARCHY of the
     boundary that its data crossed), perhaps (the same of the boundary that it may have crossed
-    instead, where the recording leaves it open), kind, step, phase, module, page_faults, time_ns.
+    instead, where the recording leaves it open), kind, step, phase, module, page_faults, time_ns,
+    starts (of a call on a CPU itself; else what it started on the device, one by one).
     Where anything ran on a device, an operator takes the time of what it caused there (nothing is a
     known zero: it was a view); what no operator caused stands for itself.  With `by_time` a level
     that a call's mean time rules out is not left open.
@@ -46,11 +48,14 @@ def _standing(run: Run) -> "pa.Table":
     calls, device = is_kind(events, _CALLS), is_kind(events, _ON_DEVICE)
     caused = pc.and_(device, pc.fill_null(calls.take(events["parent"]), False))
     chosen = pc.and_(pc.or_(calls, pc.and_not(device, caused)), in_steps(run))
-    total = _caused_ns(events, caused) if pc.any(device).as_py() else None
+    total = starts = None
+    if pc.any(device).as_py():
+        total, starts = _caused_ns(events, caused), _starts(run, caused)
     kept, names = Kept(), ("signature", "kind", "step", "phase", "module", "page_faults")
     schema = events.schema
     kept.add(_ALL, pa.schema([
-        ("row", pa.int64()), ("time_ns", pa.int64()), *(schema.field(name) for name in names),
+        *((name, pa.int64()) for name in ("row", "time_ns", "starts")),
+        *(schema.field(name) for name in names),
     ]).empty_table())  # fmt: skip
     for at, batch in batches(events, [*names, "duration_ns"]):
         rows = pc.indices_nonzero(chosen.slice(at, len(batch)))
@@ -58,8 +63,11 @@ def _standing(run: Run) -> "pa.Table":
         if total is not None:
             on_device = device.slice(at, len(batch)).combine_chunks()
             times = pc.if_else(on_device, times, _known(total[at : at + len(batch)]))
+        here = None if starts is None else starts[at : at + len(batch)]
         kept.add(_ALL, pa.table({
             "row": pc.add(rows.cast(pa.int64()), at), "time_ns": times.take(rows),
+            "starts": pa.array([1] * len(rows), pa.int64()) if here is None
+            else _whole(here).take(rows),
             **{name: batch[name].take(rows) for name in names},
         }))  # fmt: skip
     return kept.take(_ALL)
@@ -173,10 +181,33 @@ def _caused_ns(events: "pa.Table", caused: "pa.ChunkedArray") -> memoryview:
     return total
 
 
+def _starts(run: Run, caused: "pa.ChunkedArray") -> memoryview:
+    """Per row of the run, what it started on the device; what no call caused is its own start."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total, started = column(run.events.num_rows), one_by_one(run)
+    for at, batch in batches(run.events, ["parent"]):
+        here, own = (each.slice(at, len(batch)).combine_chunks() for each in (started, caused))
+        ours = pa.table(batch.filter(pc.and_(here, own)))
+        sums = ours.group_by("parent").aggregate([([], "count_all")])
+        for parent, count in zip(*(each.to_pylist() for each in sums.columns), strict=True):
+            total[parent] += count
+        for row in pc.indices_nonzero(pc.and_not(here, own)).to_pylist():
+            total[at + row] += 1
+    return total
+
+
+def _whole(numbers: memoryview) -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
 def _known(times: memoryview) -> "pa.Array":
     """A column of times, null where they are not known."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole = pa.Array.from_buffers(pa.int64(), len(times), [None, pa.py_buffer(times)])
+    whole = _whole(times)
     return pc.if_else(pc.equal(whole, _UNKNOWN), pa.scalar(None, pa.int64()), whole)

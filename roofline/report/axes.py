@@ -22,23 +22,23 @@ NAME = 30  # columns
 
 
 def table(document: Document, rows: int) -> "Table":
-    """Calls, measured time, and the least time on each axis that any line has."""
+    """Calls, starts, measured time, and the least time on each axis that any line has."""
     from rich.table import Table
 
     items = document["items"]
     levels = [b.name for b in BOUNDARIES if any(b.name in item["axes_s"] for item in items)]
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     made.add_column(document["by"], no_wrap=True, overflow="ellipsis", max_width=NAME)
-    for name in ("calls", "time", "compute", *levels, "overhead"):
+    for name in ("calls", "starts", "time", "compute", *levels, "overhead"):
         made.add_column(name, justify="right", no_wrap=True)
     for name, item in zip(line_names(items[:rows], NAME), items, strict=False):
-        made.add_row(name, f"{item['calls']:g}", seconds(item["measured_s"]),
+        made.add_row(name, f"{item['calls']:g}", f"{item['starts']:g}", seconds(item["measured_s"]),
                      *_times(item, levels))  # fmt: skip
     if len(items) > 1:
         together = [_sum(column) for column in zip(*(_axes(i, levels) for i in items), strict=True)]
         measured = _sum([item["measured_s"] for item in items])
-        calls = sum(item["calls"] for item in items)
-        made.add_row("all lines", f"{calls:g}", *map(seconds, (measured, *together)), style="bold")
+        counts = [f"{sum(item[name] for item in items):g}" for name in ("calls", "starts")]
+        made.add_row("all lines", *counts, *map(seconds, (measured, *together)), style="bold")
     return made
 
 

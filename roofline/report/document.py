@@ -84,6 +84,7 @@ def _item(item: Item, program: Program) -> Document:
         "roof_fraction": item.roof_fraction,
         "lost_s": _per(item.lost_s, n),
         "without_roof_s": _per(item.without_roof_s, n),
+        "starts": _per(item.starts, n),
         "overhead_s": _per(item.overhead_s, n),
         # Of the time of all operators together: where streams overlap they take longer than the
         # device was busy, and shares of the busy time would exceed 1.

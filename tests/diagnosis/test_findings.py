@@ -354,11 +354,11 @@ def test_overhead_bound():
     finding = only(read(script.end_step().run()), "RF301")
 
     # gap 10 ms + 0.9 ms of starting, of 10.9 ms
-    assert "100% of a step goes into starting 1000 operators" in finding.claim
+    assert "100% of a step goes into 1000 starts" in finding.claim
     assert finding.saves_s == pytest.approx(10.9e-3)
     # the gap before each, not the step over the calls, which would be 10.9 us
     assert finding.evidence[1] == (
-        "10.0 us of that before each of 1000 starts; starting one takes 1.00 us at its ceiling"
+        "10.0 us before each of 1000 starts; starting one takes 1.00 us at its ceiling"
     )
 
 

@@ -227,7 +227,7 @@ def test_its_launches_bind_it_as_well(tmp_path):
     """Three of them 20 us apart: 5.8 us of every 20 the device works."""
     findings = {f.code: f for f in diagnose(read(small_product(tmp_path, (4, 2), apart_us=20.0)))}
 
-    assert "goes into starting 3 operators" in findings["RF301"].claim
+    assert "goes into 3 starts" in findings["RF301"].claim
 
 
 def test_as_many_tiles_as_sms_are_not_few(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from roofline.device import DRAM, LAUNCH, PCIE, Ceiling, Device, Variant
 from roofline.diagnosis import diagnose
+from roofline.diagnosis.timeline import timeline
 from roofline.program import read
 from roofline.runfile import Event, Gap, Run, Signature, Step, table
 from roofline.work import Entry, algorithmic
@@ -71,10 +72,13 @@ def test_a_device_waits_for_kernels_and_the_gaps_alone_are_overhead():
     """10 kernels of 10 us, one every 30 us: 100 of 300 us busy, 67 % gaps; 10 us > 5 us to start."""
     finding = Stream().kernels(10, 10, 30).findings(300)["RF301"]
 
-    assert "67% of a step goes into starting 10 operators" in finding.claim
+    assert "67% of a step goes into 10 starts" in finding.claim
     assert finding.saves_s == pytest.approx(200e-6)
     assert finding.then_s == (pytest.approx(100e-6), pytest.approx(300e-6))
-    assert "0 of 10 kernels a step are over before the next can be started" in finding.evidence[3]
+    assert (
+        "0 of 10 starts a step are of kernels over before the next can be started"
+        in finding.evidence[3]
+    )
     # 10 starts at 2 million a second
     assert finding.evidence[4] == "from a captured graph all of them start in 5.00 us"
     # relu after relu without storages: each might read the last one's result
@@ -115,7 +119,7 @@ def test_starting_is_blamed_where_it_was_measured_or_recorded_and_nowhere_else()
     finding = launched(4).findings(300, on=UNMEASURED)["RF301"]
 
     assert finding.evidence[1] == (
-        "20.0 us of that before each of 10 starts; cudaLaunchKernel alone keeps the host for "
+        "20.0 us before each of 10 starts; cudaLaunchKernel alone keeps the host for "
         "4.00 us or more, as recorded here"
     )
 
@@ -169,7 +173,7 @@ def test_short_kernels_without_a_step_are_launch_bound():
     """A profiler of kernels has no time around them: 10 x 5 us to start, 10 x 2 us to run."""
     finding = Stream().kernels(10, 2, 2).findings()["RF305"]
 
-    assert "starting 10 kernels one by one takes 50.0 us, running them 20.0 us" in finding.claim
+    assert "10 starts one by one take 50.0 us, what they start runs 20.0 us" in finding.claim
     assert finding.saves_s == pytest.approx(30e-6)
     assert "in a captured graph: 50.0 us -> 20.0 us at best" in finding.evidence
     assert finding.evidence[-1].startswith("with a bigger batch: up to 2.5 times the work")
@@ -349,3 +353,32 @@ def test_a_device_busy_with_kernels_of_no_step_is_not_idle():
     assert (path.others_s, path.waiting_s) == pytest.approx((140e-6, 60e-6))
     assert before.saves_s == pytest.approx(200e-6)
     assert "RF301" not in {f.code for f in diagnose(read(run))}  # 60 us, 20 % of the step
+
+
+def test_starts_are_counted_once_and_by_one_word():
+    """5 relu of one kernel, a view of none and a copy to the device: 6 starts in every place."""
+    stream = Stream().kernels(5, 2, 30)
+    stream.add("aten::view", "op", 150, 1)
+    by = stream.add("aten::_to_copy", "op", 160, 1)
+    stream.add(NAME, "memcpy", 160, 2, by, ledger=H2D)
+    run = Run(
+        recorder=RECORDER, device=CARD, signatures=tuple(stream.signatures), gaps=(),
+        steps=(Step(start_ns=0, duration_ns=300_000),), events=table(stream.events),
+    )  # fmt: skip
+    program = read(run)
+    finding = next(f for f in diagnose(program) if f.code == "RF301")
+
+    assert "goes into 6 starts" in finding.claim
+    assert "before each of 6 starts" in finding.evidence[1]
+    assert "5 of 6 starts a step are of kernels over before the next" in finding.evidence[3]
+    assert "5 of 6 starts are of kernels over before the next" in timeline(program).evidence[2]
+    assert {i.name: i.starts for i in program.by("operator")} == {
+        "aten::relu": 5, "aten::view": 0, "aten::_to_copy": 1,
+    }  # fmt: skip
+    assert program.whole.overhead_s == pytest.approx(6 * program.conditions.call_overhead_s)
+
+
+def test_one_start_has_no_other_before_it():
+    """One kernel of 10 us in 40: 30 us of nothing around it, no "each"."""
+    finding = Stream().kernels(1, 10, 1).findings(40)["RF301"]
+    assert finding.evidence[1].startswith("all of it around the one start of a step: 30.0 us; ")

@@ -99,7 +99,10 @@ def test_decode_is_bound_by_starting_kernels():
 
     assert codes("decode_1.json.gz")[0] == "RF301"
     assert "93% of a step" in found.claim
-    assert "20 of 28 kernels a step are over before the next can be started" in found.evidence[3]
+    assert (
+        "20 of 28 starts a step are of kernels over before the next can be started"
+        in found.evidence[3]
+    )
 
 
 def test_decode_is_launch_bound_by_counters_alone():
@@ -107,7 +110,7 @@ def test_decode_is_launch_bound_by_counters_alone():
     found = finding("decode_1.raw.csv.gz", "RF305")
 
     assert codes("decode_1.raw.csv.gz")[:2] == ["RF006", "RF305"]  # a doubt, then advice
-    assert "starting 14 kernels one by one takes 95.5 us, running them 87.0 us" in found.claim
+    assert "14 starts one by one take 95.5 us, what they start runs 87.0 us" in found.claim
 
 
 def test_decode_executes_nine_times_its_useful_flop():

@@ -38,7 +38,7 @@ def part(number: int, flop: int, reads: int, writes: int, calls: int = 1) -> Par
     )  # fmt: skip
     return Part(
         signature=number, name="x", shapes="", phase="other", module="", kind="op",
-        once=place(ledger, ROOF), calls=calls, times_ns=(), step_ns={}, page_faults=None,
+        once=place(ledger, ROOF), calls=calls, starts=calls, times_ns=(), step_ns={}, page_faults=None,
     )  # fmt: skip
 
 

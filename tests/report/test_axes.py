@@ -26,11 +26,11 @@ def printed(by="call", rows=9):
 def test_every_axis_has_its_time_and_the_largest_is_marked():
     head, product, relu, both = printed()
 
-    assert head == ["call", "calls", "time", "compute", "dram", "overhead"]
-    assert product == ["mm", "1", "25.0", "ms", "20.0", "ms*", "1.20", "ms", "1.00", "us"]
-    assert relu[:4] == ["relu", "1", "1.00", "ms"]
+    assert head == ["call", "calls", "starts", "time", "compute", "dram", "overhead"]
+    assert product == ["mm", "1", "1", "25.0", "ms", "20.0", "ms*", "1.20", "ms", "1.00", "us"]
+    assert relu[:5] == ["relu", "1", "1", "1.00", "ms"]
     assert relu[-4:] == ["800", "us*", "1.00", "us"]
-    assert both[:4] == ["all", "lines", "2", "26.0"]
+    assert both[:5] == ["all", "lines", "2", "2", "26.0"]
     assert both[-4:] == ["2.00", "ms", "2.00", "us"]
 
 
@@ -46,7 +46,7 @@ def test_a_group_is_a_line():
     (head, line) = printed(by="phase")
 
     assert head[0] == "phase"
-    assert line[:3] == ["other", "2", "26.0"]
+    assert line[:4] == ["other", "2", "2", "26.0"]
 
 
 def test_the_command(tmp_path, capsys):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from roofline.device import LAUNCH
-from roofline.diagnosis.doubts.recording import GRAPHS
 from roofline.diagnosis.overhead.starts import Start, far_apart, in_driver, start, started
 from roofline.diagnosis.overhead.startup import startup_s
 from roofline.diagnosis.overhead.ways_out import ways_out
@@ -45,13 +44,12 @@ def _starting(program: Program, idle_s: float, spent_s: float, known: Start) -> 
         code="RF301",
         item="",
         claim=(
-            f"{spent_s / step_s:.0%} of a step goes into starting "
-            f"{_operators(program)}, not into their work"
+            f"{spent_s / step_s:.0%} of a step goes into {number_of(starts, 'start')}, not into "
+            "the operators' work"
         ),
         evidence=(
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step no operator ran",
-            f"{show(idle_s / starts, 's')} of that before each of "
-            f"{number_of(round(starts), 'start')}; {known.said}",
+            f"{_before_each(idle_s, starts)}; {known.said}",
             _work(program),
             *_kernels(program),
             *ways_out(program, step_s),
@@ -67,10 +65,11 @@ def _starting(program: Program, idle_s: float, spent_s: float, known: Start) -> 
     )
 
 
-def _operators(program: Program) -> str:
-    """How many are started one by one: what a captured graph replays is none of them."""
-    replayed = sum(gap.count or 0 for gap in program.gaps if gap.name == GRAPHS)
-    return number_of(round(program.whole.calls - replayed / program.conditions.steps), "operator")
+def _before_each(idle_s: float, starts: float) -> str:
+    """The time before one start; of a single one all of it."""
+    if starts == 1:
+        return f"all of it around the one start of a step: {show(idle_s, 's')}"
+    return f"{show(idle_s / starts, 's')} before each of {number_of(starts, 'start')}"
 
 
 def launch_bound(program: Program) -> Iterator[Finding]:
@@ -86,8 +85,8 @@ def launch_bound(program: Program) -> Iterator[Finding]:
         code="RF305",
         item="",
         claim=(
-            f"starting {number_of(round(started), 'kernel')} one by one takes "
-            f"{show(started * launch_s, 's')}, running them {show(whole.busy_s, 's')}"
+            f"{number_of(started, 'start')} one by one take{'s' if started == 1 else ''} "
+            f"{show(started * launch_s, 's')}, what they start runs {show(whole.busy_s, 's')}"
         ),
         evidence=(
             f"starting one takes {show(launch_s, 's')} at its ceiling",
@@ -115,8 +114,8 @@ def _kernels(program: Program) -> Iterator[str]:
     if kernels is None or not launch_s:
         return
     yield (
-        f"{kernels.short / steps:.4g} of {number_of(kernels.started / steps, 'kernel')} a step "
-        "are over before the next can be started; together they run "
+        f"{kernels.short / steps:.4g} of {number_of(kernels.started / steps, 'start')} a step are "
+        "of kernels over before the next can be started; together they run "
         f"{show(kernels.short_s / steps, 's')}"
     )
     fastest = program.roof.highest(LAUNCH)
@@ -141,8 +140,7 @@ def _between(program: Program, idle_s: float, each_s: float) -> Finding:
         ),
         evidence=(
             f"{show(idle_s, 's')} of {show(step_s, 's')} a step",
-            f"{show(each_s, 's')} before each of {number_of(round(started(program)), 'start')}; "
-            f"{takes}",
+            f"{_before_each(idle_s, started(program))}; {takes}",
             *driver,
             *_compiling(program),
             _work(program),

@@ -6,11 +6,15 @@ Only of recordings in which something ran on a device; a CPU waits for nobody.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from roofline.device import PCIE
 from roofline.importers.kineto.join.names import launches_graph
 from roofline.program.columns import batches, in_steps, is_kind
 from roofline.runfile import Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +43,8 @@ class Copy:
 class Kernels:
     """Everything that was started on the device, one by one, in all measured steps."""
 
-    started: int  # what a captured graph holds is not among it
-    short: int  # of those, over sooner than the next can be started
+    started: int  # kernels, copies and fills; what a captured graph holds is not among them
+    short: int  # kernels of those, over sooner than the next can be started
     short_s: float
     shortest: tuple[str, ...]  # names of the short ones that took most time together
 
@@ -84,12 +88,7 @@ def kernels(run: Run, launch_s: float | None) -> Kernels | None:
     import pyarrow.compute as pc
 
     events = run.events
-    graphs = pa.array([launches_graph(s.name) for s in run.signatures], pa.bool_())
-    of_graph = graphs.take(events["signature"].combine_chunks())
-    by_graph = pc.and_(is_kind(events, ("launch",)), of_graph).take(events["parent"])
-    alone = pc.invert(pc.fill_null(by_graph, False))
-    ran = pc.and_(in_steps(run), is_kind(events, ("kernel", "memcpy")))
-    chosen = pc.and_(ran, alone)
+    chosen = pc.and_(in_steps(run), one_by_one(run))
     started = pc.sum(chosen).as_py()
     if not started:
         return None
@@ -110,6 +109,19 @@ def kernels(run: Run, launch_s: float | None) -> Kernels | None:
         short_s=took.total() / 1e9,
         shortest=tuple(names)[:4],
     )
+
+
+def one_by_one(run: Run) -> "pa.ChunkedArray":
+    """For each event, whether it is a start: a kernel, copy or fill that no captured graph held."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    events = run.events
+    graphs = pa.array([launches_graph(s.name) for s in run.signatures], pa.bool_())
+    of_graph = graphs.take(events["signature"].combine_chunks())
+    by_graph = pc.and_(is_kind(events, ("launch",)), of_graph).take(events["parent"])
+    alone = pc.invert(pc.fill_null(by_graph, False))
+    return pc.and_(is_kind(events, ("kernel", "memcpy")), alone)
 
 
 def _grouped(run: Run, kinds: tuple[str, ...]) -> Iterator[tuple[str, str, int, int, int]]:
