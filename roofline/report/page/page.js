@@ -1,4 +1,4 @@
-/*! Page of roofline, Apache-2.0. Sources: sha256-3d62fccb3ff27e2a962fe45cc9e1c0a5f7dbec1587a08b35167614a69ab61ffe
+/*! Page of roofline, Apache-2.0. Sources: sha256-4dad6eb95f11f249a4c6ec70d74311c67231bca51214e6d86f3c812de8dbb0d9
 It contains:
 
 d3-array 3.2.5, d3-axis 3.0.1, d3-color 3.1.1, d3-dispatch 3.0.2, d3-drag 3.0.1, d3-format 3.1.3, d3-interpolate 3.0.2, d3-scale 4.0.3, d3-selection 3.0.1, d3-shape 3.2.1, d3-time 3.1.1, d3-time-format 4.1.1, d3-timer 3.0.2, d3-transition 3.0.2, d3-zoom 3.0.1
