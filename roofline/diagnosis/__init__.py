@@ -129,6 +129,7 @@ def diagnose(program: Program) -> tuple[Finding, ...]:
         and not (silent and rule not in FROM_TIMES and not (finding.item or finding.items))
     ]
     advice = [_within_the_step(finding, program) for finding in advice]
+    advice = [finding for finding in advice if _shorter(finding)]
     advice.sort(key=lambda f: (f.code in FELT_FIRST, f.saves_s or 0.0), reverse=True)
     if waited and program.kernels is None:
         advice = [_without_times(finding) for finding in advice]
@@ -148,6 +149,17 @@ def _within_the_step(finding: Finding, program: Program) -> Finding:
         return finding
     beside = f"its calls run beside each other: a whole step takes {show(step_s, 's')}"
     return replace(finding, saves_s=step_s, evidence=(*finding.evidence, beside))
+
+
+def _shorter(finding: Finding) -> bool:
+    """Whether a time that is to become shorter is so in the digits that are printed.
+
+    What says that nothing is to win saves 0, and stands.
+    """
+    if not finding.saves_s or finding.now_s is None:
+        return True
+    least_s = finding.now_s - finding.saves_s if finding.then_s is None else finding.then_s[0]
+    return show(least_s, "s") != show(finding.now_s, "s")
 
 
 def _without_times(finding: Finding) -> Finding:

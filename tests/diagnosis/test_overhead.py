@@ -243,6 +243,7 @@ def test_pageable_copies_are_most_of_what_the_device_does_in_a_long_step():
 
     assert codes["RF304"].claim.endswith("in 1 copy: 50.0 us, <1% of it, and 83% of device time")
     assert codes["RF304"].next_step.startswith("from pinned memory")
+    assert codes["RF304"].now_s == pytest.approx(60e-6)  # 100 ms -> 100 ms would save nothing
     assert "RF201" not in codes
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from roofline import diagnosis
 from roofline.device import TENSOR_BF16, Ceiling, Reach, Variant
 from roofline.diagnosis import Finding, _names_only, diagnose
 from roofline.program import read
@@ -96,3 +97,13 @@ def test_advice_on_lines_that_are_all_in_doubt_is_silent():
     assert _names_only(replace(advice, items=("aten::cat",)), {"aten::cat"})
     assert not _names_only(replace(advice, items=("aten::cat", "aten::clone")), {"aten::cat"})
     assert _names_only(replace(advice, item=MUL.name), {MUL.name})
+
+
+def test_what_saves_nothing_that_is_printed_is_not_said(monkeypatch):
+    """10 us of a step of 43.3 s: 43.3 -> 43.3 s is no advice; 10 of 100 us are."""
+    told = Finding(code="RF105", item="", claim="", evidence=(), next_step="", wrong_if="",
+                   saves_s=10e-6, now_s=43.3, then_s=(43.3 - 10e-6, 43.3))  # fmt: skip
+    felt = replace(told, now_s=100e-6, then_s=(90e-6, 100e-6))
+    nothing_to_win = replace(told, code="RF102", saves_s=0.0)
+    monkeypatch.setattr(diagnosis, "ADVICE", (lambda _: iter((told, felt, nothing_to_win)),))
+    assert diagnose(read(replayed(4e6))) == (felt, nothing_to_win)

@@ -51,7 +51,7 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "RF402",
         item,
         f"starts {number_of(round(grid), 'block')}, "
-        + ("less than one an SM" if waves is None else f"{waves:.2f} of one wave")
+        + ("less than one an SM" if waves is None else f"{_part(waves)} of one wave")
         + ": part of the chip is idle",
         (
             number_of(round(grid), "block")
@@ -67,6 +67,15 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
         "more and smaller blocks: split the reduction or batch several calls into one launch",
         "with twice the blocks and the same work it is no faster",
     )
+
+
+def _part(waves: float) -> str:
+    """Two digits after the point; where those are zeros the first that is none.
+
+    >>> _part(0.124), _part(0.00076)
+    ('0.12', '0.0008')
+    """
+    return f"{waves:.2f}" if waves >= 0.005 else f"{waves:.1g}"
 
 
 def _warps_there(fact: Facts, program: Program) -> str:

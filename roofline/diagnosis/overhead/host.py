@@ -88,6 +88,8 @@ def uploads(program: Program) -> Iterator[Finding]:
     felt = bool(of_s) and spent_s >= FELT * (of_s or 0.0)
     if calls < 1 or not of_s or not (felt or (pageable and spent_s > MUCH * busy_s)):
         return
+    # What a step does not feel is taken from what the device does.
+    now_s = of_s if felt else busy_s
     of_device = "" if felt else f", and {spent_s / busy_s:.0%} of device time"
     yield Finding(
         code="RF304",
@@ -106,8 +108,8 @@ def uploads(program: Program) -> Iterator[Finding]:
             "the data on the device"
         ),
         saves_s=spent_s,
-        now_s=of_s,
-        then_s=(of_s - spent_s, of_s),
+        now_s=now_s,
+        then_s=(now_s - spent_s, now_s),
         wrong_if="with the data on the device already a step is no shorter",
     )
 
