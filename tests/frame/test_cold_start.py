@@ -50,3 +50,10 @@ def test_a_script_starts_before_what_explains_it_is_loaded() -> None:
     names = loaded(command("run", "--help"))
     assert "roofline.cli.run" in names
     assert not {"roofline.program", "roofline.diagnosis", "roofline.report.text"} & names
+
+
+def test_an_operator_is_placed_without_any_format_of_a_profiler() -> None:
+    """Two fifths of its start went into them."""
+    names = loaded(command(*GEMM))
+    assert "roofline.report.operator" in names
+    assert {name for name in names if name.startswith("roofline.importers")} == set()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roofline.device import PCIE
-from roofline.importers.kineto.join.names import launches_graph
 from roofline.program.columns import batches, in_steps, is_kind
 from roofline.runfile import Run
 
@@ -115,6 +114,9 @@ def one_by_one(run: Run) -> "pa.ChunkedArray":
     """For each event, whether it is a start: a kernel, copy or fill that no captured graph held."""
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    # Here, because it brings every format along, also where there is no trace to look into.
+    from roofline.importers.kineto.join.names import launches_graph
 
     events = run.events
     graphs = pa.array([launches_graph(s.name) for s in run.signatures], pa.bool_())
