@@ -85,3 +85,43 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
     assert (tmp_path / "html" / "index.html").exists()
+
+
+# Names that a page's programs take from the reader's own.
+READER = """
+import torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+batch = torch.ones(4, 8)
+batches = loader = [batch] * 6
+
+def train(batch):
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+"""
+# What a program needs that a CPU does not have: a profiler of kernels, a Triton kernel.
+ELSEWHERE = ("rl.deep(", "count_triton(", "rl.declare(")
+
+
+def programs() -> list[tuple[Path, str]]:
+    found = [(page, body) for page in PAGES for body in blocks(page, "python") if ">>>" not in body]
+    return [(page, body) for page, body in found if not any(word in body for word in ELSEWHERE)]
+
+
+@pytest.mark.parametrize(
+    ("page", "program"), programs(), ids=[named(page) for page, _ in programs()]
+)
+def test_python_programs_run(
+    page: Path, program: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))
+    (tmp_path / "program.py").write_text(READER + program)
+
+    ran = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ran.returncode == 0, f"{named(page)}:\n{program}\n{ran.stderr}"
