@@ -53,7 +53,10 @@ def shapes(units: int, *, quick: bool = False, slow: bool = False) -> tuple[Shap
         return ((rows, 4096, 8192),)
     if slow:  # pipes under 100 Tflop/s need no large products
         return (4096, 4096, 4096), (8192, 8192, 2048), (rows, 8192, 2048), (rows, 4096, 4096)
-    return (rows, 4096, 8192), (8192, rows, 8192), (rows, 8192, 16384), (4096, rows, 16384)
+    return (
+        (rows, 4096, 8192), (4096, rows, 8192), (8192, rows, 8192),
+        (rows, 8192, 16384), (4096, rows, 16384),
+    )  # fmt: skip
 
 
 PRODUCT = "matrix product"
