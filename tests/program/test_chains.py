@@ -78,3 +78,42 @@ def test_a_chain_is_said_to_be_where_its_own_calls_are():
 
     assert chain.names == ("aten::exp", "aten::neg")
     assert chain.module == "net"
+
+
+def adamw(phase="optimizer", size=X):
+    """An update as PyTorch's loop does it: the parameter is scaled, both moments are moved, and
+    the end reads all three."""
+    param, grad, mean, square, denom = 10, 11, 12, 13, 14
+    add = call("aten::add_", size, 1.0, out=size)
+    scale = call("aten::mul_", size, 0.99, out=size)
+    return (
+        Script()
+        .add(scale, 900, reads=(param,), writes=(param,), phase=phase)
+        .add(call("aten::lerp_", size, X, 0.1, out=size), 1_300, reads=(mean, grad),
+             writes=(mean,), phase="optimizer")
+        .add(scale, 900, reads=(square,), writes=(square,), phase="optimizer")
+        .add(call("aten::addcmul_", X, X, X, 0.1, out=X), 1_300, reads=(square, grad, grad),
+             writes=(square,), phase="optimizer")
+        .add(call("aten::sqrt", X, out=X), 900, reads=(square,), writes=(denom,),
+             phase="optimizer")
+        .add(add, 900, reads=(denom,), writes=(denom,), phase="optimizer")
+        .add(call("aten::addcdiv_", X, X, X, -0.1, out=X), 1_700, reads=(param, mean, denom),
+             writes=(param,), phase="optimizer")
+    )  # fmt: skip
+
+
+def test_an_update_in_a_loop_is_one_chain_though_its_parts_meet_at_the_end_only():
+    """Passes: 2 + 3 + 2 + 3 + 2 + 2 + 4 = 18; the parameter and both moments in and out, the
+    gradient in: 7."""
+    (chain,) = read(adamw().end_step().run()).chains
+
+    assert len(chain.names) == 7
+    assert (round(chain.passes), round(chain.least_passes)) == (18, 7)
+
+
+def test_a_chain_does_not_reach_into_another_phase():
+    """Scaled in the backward pass: the update begins after it."""
+    (chain,) = read(adamw(phase="backward").end_step().run()).chains
+
+    assert chain.names[0] == "aten::lerp_"
+    assert chain.phase == "optimizer"

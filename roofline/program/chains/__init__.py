@@ -1,7 +1,8 @@
 """Neighbouring operators that pass over the same data: what one fused kernel could save at most.
 
 A chain is a run of consecutive calls that stream over their data (pointwise, reductions,
-normalisations, copies), where every call reads something that an earlier one of the chain wrote.
+normalisations, copies), where every call reads something that an earlier one of the chain wrote, or
+writes something that a later one reads with it.
 Free calls (views) do not break it; everything else does, what is unaccounted included.
 """
 
@@ -58,7 +59,7 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
             links = _linked(calls, placed, recorded)
         elif (links := known.get(pattern, ())) == ():
             links = known[pattern] = _linked(calls, placed, recorded)
-        for start, end in _joined(links):
+        for start, end in _joined(links, [call.phase for call in calls], recorded):
             phase = calls[start].phase
             module = reduce(_around, (call.module for call in calls[start:end]))
             key = (tuple(link.signature for link in links[start:end]), phase)
@@ -174,14 +175,67 @@ def _linked(calls: Sequence[Row], placed: Placed, recorded: bool) -> Sequence[Li
     ]
 
 
-def _joined(links: Sequence[Link]) -> Iterator[tuple[int, int]]:
-    """Where to cut: each part's calls read what an earlier call of the part wrote."""
+class _Segment(NamedTuple):
+    """Neighbours that pass data on, from `start` up to `end`."""
+
+    start: int
+    end: int
+    reads: frozenset[int]
+    writes: frozenset[int]
+    widest: int  # B of its largest tensor
+
+
+def _joined(
+    links: Sequence[Link], phases: Sequence[str], recorded: bool
+) -> Iterator[tuple[int, int]]:
+    """Where to cut: each part's calls read what an earlier call of the part wrote.
+
+    Parts that begin apart may meet later: an update scales a parameter, then moves its moments,
+    and reads both at its end.  What reads from an earlier part makes one of all up to there, where
+    they pass over equally much in one phase.  Guessed by size, what is of one size has met already.
+    """
+    parts: list[_Segment] = []
+    for part in _apart(links):
+        first = len(parts)
+        for at in range(len(parts) - 1, -1, -1):
+            alike = parts[at].widest == part.widest
+            if not recorded or not alike or phases[parts[at].start] != phases[part.start]:
+                break
+            if parts[at].writes & part.reads:
+                first = at
+        parts[first:] = [_merged([*parts[first:], part])]
+    return ((part.start, part.end) for part in parts if part.end - part.start > 1)
+
+
+def _apart(links: Sequence[Link]) -> Iterator[_Segment]:
+    """Parts whose first call reads nothing of the part before, singles among them."""
     start, written = 0, set[int]()
     for at, link in enumerate(links):
         if at > start and not written & {storage for storage, _ in link.reads}:
-            if at - start > 1:
-                yield start, at
+            yield _segment(links, start, at)
             start, written = at, set()
         written |= {storage for storage, _ in link.writes}
-    if len(links) - start > 1:
-        yield start, len(links)
+    if links:
+        yield _segment(links, start, len(links))
+
+
+def _segment(links: Sequence[Link], start: int, end: int) -> _Segment:
+    some = links[start:end]
+    sizes = (nbytes for link in some for _, nbytes in (*link.reads, *link.writes))
+    return _Segment(
+        start,
+        end,
+        frozenset(storage for link in some for storage, _ in link.reads),
+        frozenset(storage for link in some for storage, _ in link.writes),
+        max(sizes, default=0),
+    )
+
+
+def _merged(parts: Sequence[_Segment]) -> _Segment:
+    return _Segment(
+        parts[0].start,
+        parts[-1].end,
+        frozenset().union(*(part.reads for part in parts)),
+        frozenset().union(*(part.writes for part in parts)),
+        parts[-1].widest,
+    )
