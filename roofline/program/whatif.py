@@ -8,8 +8,9 @@ same code would be as near to the other roof, said as that.
 from dataclasses import dataclass, replace
 
 from roofline.call import Argument, Tensor
-from roofline.device import Device, Resource
+from roofline.device import HIERARCHY, Device, Resource
 from roofline.errors import BadInput, NotFound
+from roofline.placement import Bound
 from roofline.program.alike import Settled, settled_in
 from roofline.program.batch import NOT_REWRITTEN, ONE, Batch, rebatched
 from roofline.program.item import Item
@@ -31,6 +32,8 @@ class Change:
 
     before: Item
     after: Item  # its placement and roof are the new ones; its times still the old
+    # The level that binds it today and has no ceiling there: its bytes are then placed further out.
+    no_level: Resource | None = None
 
     @property
     def roof_s(self) -> float | None:
@@ -41,11 +44,11 @@ class Change:
     def same_fraction_s(self) -> float | None:
         """Time afterwards if the code came as near to its new roof as it is to its present one.
 
-        None where the new roof leaves out work that the present one bounds: such roofs do not
-        compare.
+        None where the new roof leaves out work that the present one bounds, or is that of another
+        level: such roofs do not compare.
         """
         fraction = self.before.roof_fraction
-        if self.roof_s is None or not fraction or self.left_out:
+        if self.roof_s is None or not fraction or self.left_out or self.no_level:
             return None
         return self.roof_s / fraction
 
@@ -87,9 +90,17 @@ class WhatIf:
         """Every line before and after, most time measured today first."""
         after = {_identity(item): item for item in self.after.by(grouping)}
         changes = [
-            Change(before=item, after=after[_identity(item)]) for item in self.before.by(grouping)
+            Change(before=item, after=after[_identity(item)], no_level=self._lacking(item.binding))
+            for item in self.before.by(grouping)
         ]
         return tuple(sorted(changes, key=lambda c: c.before.measured_s or 0.0, reverse=True))
+
+    def _lacking(self, binding: Bound | None) -> Resource | None:
+        """What binds, where it is a level of memory without a ceiling afterwards."""
+        level = None if binding is None else binding.demanded
+        if level not in HIERARCHY or self.after.roof.ceiling(level) is not None:
+            return None
+        return level
 
 
 def parse_changes(text: str) -> dict[str, str]:

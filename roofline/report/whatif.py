@@ -31,6 +31,7 @@ def document(what_if: WhatIf, by: str = "call") -> Document:
         "unbounded_s": _sum([_measured(c) for c in changes if c.after.roof_s is None]),
         "not_compared_s": _sum([_measured(c) for c in changes if _not_compared(c)]),
         "needs_nothing_s": _sum([_measured(c) for c in changes if c.needs_nothing]),
+        "no_level": list(dict.fromkeys(c.no_level.name for c in changes if c.no_level)),
         "no_ceiling": list(
             dict.fromkeys(r.name for c in changes for r in c.after.placement.no_ceiling)
         ),
@@ -74,6 +75,11 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
     for name, words in _LEFT.items():
         if left_s := made[name]:
             console.print(f"{words}: {seconds(left_s)} of today's")
+    if levels := made["no_level"]:
+        console.print(
+            f"{made['after']['device']} has no ceiling for {', '.join(levels)}: what it binds today "
+            "is placed at the next level there, and has no time as near to the roof"
+        )
     if left := made["not_rewritten"]:
         shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
         console.print(f"not in the new times, since their sizes are not known: {shown}")

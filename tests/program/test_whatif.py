@@ -7,7 +7,7 @@ import pytest
 
 from roofline import runfile
 from roofline.cli import main
-from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Variant
+from roofline.device import DRAM, L2, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Variant
 from roofline.errors import BadInput, NotFound
 from roofline.program import read
 from roofline.program.whatif import parse_changes, what_if
@@ -190,3 +190,26 @@ def test_a_run_that_mixes_threads_says_so_in_text_and_data(tmp_path, capsys):
     assert main(["show", str(tmp_path / "x.roof")]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.count(f"not in this run: vector-fp32: {said}") == 1
+
+
+def test_a_level_that_is_not_measured_there_is_not_compared_with_the_next():
+    """relu of 400 kB lies in the L2 of the toy, 8 us; on the other 0.8 us at DRAM are no L2 roof."""
+    small = tensor(100, 1000)
+    relu = call("aten::relu", small, out=small)
+    script = Script().add(relu, 16, reads=(1,), writes=(2,)).end_step(warmup=True)
+    for _ in range(3):
+        script.add(relu, 16, reads=(1,), writes=(2,))
+    run = script.add(MM, 40_000, reads=(3, 4), writes=(5,)).end_step().run()
+    elsewhere = what_if(run, device=OTHER)
+    mm, held = elsewhere.by("operator")
+
+    assert held.before.binding.demanded == L2
+    assert held.after.binding.demanded == DRAM
+    assert held.no_level == L2
+    assert held.same_fraction_s is None
+    assert mm.same_fraction_s == pytest.approx(4e-3)
+    made = whatif.document(elsewhere, "operator")
+    assert made["no_level"] == ["l2"]
+    assert made["not_compared_s"] == pytest.approx(48e-6)
+    with_l2 = replace(OTHER, ceilings=(*OTHER.ceilings, device().ceilings[1]))
+    assert what_if(run, device=with_l2).by("operator")[1].no_level is None
