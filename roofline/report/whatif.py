@@ -77,8 +77,8 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
             console.print(f"{words}: {seconds(left_s)} of today's")
     if levels := made["no_level"]:
         console.print(
-            f"{made['after']['device']} has no ceiling for {', '.join(levels)}: what it binds today "
-            "is placed at the next level there, and has no time as near to the roof"
+            f"{made['after']['device']} has no ceiling for {', '.join(levels)}: what it binds "
+            "today is placed at the next level there, and has no time as near to the roof"
         )
     if left := made["not_rewritten"]:
         shown = ", ".join(left[:SHOWN]) + (f" and {len(left) - SHOWN} more" if left[SHOWN:] else "")
