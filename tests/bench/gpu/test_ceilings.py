@@ -12,6 +12,7 @@ from roofline.bench.record import Absent
 from roofline.device import (
     DISPATCH,
     DRAM,
+    ELEMENTS,
     L1,
     L2,
     LAUNCH,
@@ -32,9 +33,9 @@ from roofline.provenance import Basis, Provenance, spread
 DATA = Path(__file__).parents[2] / "data"
 RECORDED = {  # the mark of the card, the code that timed it, its ceilings and its last clock
     "h200-measured.json": ("28a781a0", "064f87b420ab", 55, 1395e6),
-    "h200-measured-b075ee83.json": ("b075ee83", "16de1d96dbfd", 137, 1440e6),
+    "h200-measured-648ac89b.json": ("648ac89b", "9bdb999c0f3f", 317, 1425e6),
 }
-RESTED = "h200-measured-b075ee83.json"  # with pauses in which the card forgets its power cap
+RESTED = "h200-measured-648ac89b.json"  # with pauses in which the card forgets its power cap
 H200 = Card(
     index=0, name="NVIDIA H200", units=132, l2=62914560, memory=150109880320, capability=90, uuid="x"
 )  # fmt: skip
@@ -205,8 +206,14 @@ def test_a_placement_takes_the_nearest_mix_the_library_and_the_plain_way(h200):
 
 
 def test_a_card_that_rests_between_bursts_gives_one_number():
+    """Of PyTorch's own kernels two of 260 were two numbers, or still rising."""
     device = kept.read_file(DATA / RESTED)
-    assert not any(c.provenance.spread.unstable for c in device.ceilings)
+    odd = {str(c.variant): c for c in device.ceilings if c.provenance.spread.unstable}
+    assert {c.resource for c in odd.values()} == {ELEMENTS}
+    assert [c.provenance.spread.unstable.split()[0].rstrip(":") for c in odd.values()] == [
+        "bimodal",
+        "drifting",
+    ]
 
 
 def test_ten_seconds_of_products_pull_the_clock_down(recorded):
