@@ -353,8 +353,8 @@ def test_a_second_request_ends_a_script_that_caught_the_first(folder, monkeypatc
     monkeypatch.setitem(folder.environment, "PYTHONUNBUFFERED", "1")
     folder.write(
         "catches.py",
-        "import time, torch\ntorch.ones(2).exp()\nprint('ready')\n"
-        "try:\n    time.sleep(60)\nexcept BaseException:\n    print('caught')\ntime.sleep(60)\n",
+        "import time, torch\ntorch.ones(2).exp()\n"
+        "try:\n    print('ready')\n    time.sleep(60)\nexcept BaseException:\n    print('caught')\ntime.sleep(60)\n",
     )
     process = folder.start("--quiet", "catches.py")
     assert process.stdout.readline() == "ready\n"
