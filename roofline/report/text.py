@@ -227,7 +227,7 @@ def _notes(document: Document, rows: int) -> str:
             f"{number_of(rest, 'more line')} take{'s' if rest == 1 else ''} {seconds(rest_s)}"
         )
     left_s = sum(item.get("without_roof_s") or 0.0 for item in items)
-    if left_s:
+    if left_s and any(item["roof_s"] is not None for item in items):
         notes.append(f"{seconds(left_s)} in calls whose roof is not known, in nothing lost")
     if any(item["too_short"] for item in items[:rows]):
         notes.append("~ too short to time one by one")
