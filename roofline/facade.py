@@ -226,13 +226,29 @@ def count_triton(
     return interpreted.count_triton(kernel, grid, *args, programs=programs, **named)
 
 
-def load(*paths: str | Path) -> Recording:
-    """Read a saved run, or the files of a profiler, recognised by their content."""
-    from roofline import importers
+def load(
+    *paths: str | Path,
+    device: str | None = None,
+    decimal: str | None = None,
+    ncu_cache: str | None = None,
+    ncu_clock: str | None = None,
+    keep_private: bool = False,
+) -> Recording:
+    """Read a saved run, or the files of a profiler, recognised by their content.
 
+    The rest says of a profiler's files what they do not say, in the words of ``roofline import``:
+    the device, or as ``cuda:1`` which of several; the decimal mark; Nsight Compute's cache control
+    (``flush``, ``none``) and clock control (``base``, ``none``).
+    """
+    from roofline import importers
+    from roofline.errors import BadInput
+
+    options = importers.said(device, decimal, ncu_cache, ncu_clock, keep_private)
     if len(paths) == 1 and not importers.foreign_file(paths[0]):
+        if options != importers.said():
+            raise BadInput(f"{paths[0]} is a saved run; what is said of files is for a profiler's")
         return Recording(runfile.load(Path(paths[0])))
-    return Recording(importers.load(paths))
+    return Recording(importers.load(paths, options))
 
 
 def deep(

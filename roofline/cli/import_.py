@@ -15,7 +15,6 @@ from roofline.cli.output import print_run
 from roofline.cli.say import say
 from roofline.devices import kept
 from roofline.errors import BadInput
-from roofline.measurement import CacheState, ClockState
 from roofline.program import GROUPINGS
 from roofline.provenance import Basis
 from roofline.runfile import Run
@@ -77,7 +76,7 @@ def command(
     if output is not None:
         _check(output, files)
     with _bar(not quiet) as tell:
-        run = importers.load(files, _options(**said), tell)
+        run = importers.load(files, importers.said(**said), tell)
     printed = not (as_json or quiet)  # the text has the recording's own on top
     of_replays = run.replays.warnings if run.replays else ()
     for warning in (*(() if printed else run.recorder.warnings), *of_replays):
@@ -119,21 +118,3 @@ def _keep(run: Run) -> None:
     if device is None or len(run.events) or Basis.MEASURED not in device.bases():
         raise BadInput(f"{run.recorder.program} holds no measured ceilings to keep")
     say(f"kept {kept.keep(device)}")
-
-
-def _options(
-    device: str | None,
-    decimal: Any,
-    ncu_cache: str | None,
-    ncu_clock: str | None,
-    keep_private: bool,
-) -> importers.Options:
-    cache = {None: None, "flush": CacheState.FLUSHED, "none": CacheState.WARM}
-    clock = {None: None, "base": ClockState.BASE, "none": ClockState.FREE}
-    return importers.Options(
-        decimal=decimal,
-        keep_private=keep_private,
-        ncu_cache=cache[ncu_cache],
-        ncu_clock=clock[ncu_clock],
-        device=device,
-    )

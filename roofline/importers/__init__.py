@@ -23,7 +23,7 @@ from roofline.importers import (
 )
 from roofline.importers.chosen import numbered
 from roofline.importers.foreign import looks_like
-from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, source
+from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, said, source
 from roofline.importers.legible import legible
 from roofline.importers.replayed import joined
 from roofline.importers.twice import refuse_twice
@@ -58,7 +58,7 @@ _OF: Mapping[str, tuple[str, tuple[Format, ...]]] = {
     "ncu_clock": ("--ncu-clock", (ncu.FORMAT,)),
 }
 
-__all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise"]
+__all__ = ["FORMATS", "Format", "Options", "Source", "foreign_file", "load", "recognise", "said"]
 
 
 def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | None = None) -> Run:

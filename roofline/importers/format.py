@@ -30,7 +30,39 @@ class Options:
 
 
 DEFAULTS = Options()
+_CACHES = {"flush": CacheState.FLUSHED, "none": CacheState.WARM}
+_CLOCKS = {"base": ClockState.BASE, "none": ClockState.FREE}
+_MARKS: tuple[Literal[".", ","], ...] = (".", ",")
 Tell = Callable[[float], None]
+
+
+def said(
+    device: str | None = None,
+    decimal: str | None = None,
+    ncu_cache: str | None = None,
+    ncu_clock: str | None = None,
+    keep_private: bool = False,
+) -> Options:
+    """Options in the words of the command line; BadInput for a word that is none of them.
+
+    >>> said(ncu_cache="none", ncu_clock="base").ncu_clock
+    <ClockState.BASE: 'base'>
+    """
+    for option, word, words in (
+        ("decimal", decimal, _MARKS),
+        ("ncu_cache", ncu_cache, tuple(_CACHES)),
+        ("ncu_clock", ncu_clock, tuple(_CLOCKS)),
+    ):
+        if word is not None and word not in words:
+            known = " or ".join(map(repr, words))
+            raise BadInput(f"{option} is {known}, not {word!r}")
+    return Options(
+        decimal=next((mark for mark in _MARKS if mark == decimal), None),
+        keep_private=keep_private,
+        ncu_cache=None if ncu_cache is None else _CACHES[ncu_cache],
+        ncu_clock=None if ncu_clock is None else _CLOCKS[ncu_clock],
+        device=device,
+    )
 
 
 @dataclass(frozen=True, slots=True)

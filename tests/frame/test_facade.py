@@ -1,5 +1,6 @@
 """``import roofline as rl`` offers what it says it offers, in whatever order it is used."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -7,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 import roofline as rl
-from roofline.errors import NotFound
+from roofline.errors import BadInput, NotFound
 from roofline.facade import Recording
 from roofline.report.brief import of_account
+from tests.importers.kineto.traces import H200, Trace
 from tests.runs import Script, call, tensor
 
 
@@ -143,3 +145,33 @@ def test_wherever_a_device_is_asked_for_its_name_will_do(monkeypatch, tmp_path):
     assert counted.document(device="h100-sxm") == counted.document(device=h100)
     with pytest.raises(NotFound, match="no device 'abacus'"):
         counted.expected("abacus")
+
+
+def test_files_are_loaded_as_the_command_line_reads_them(tmp_path) -> None:
+    """Of two GPUs the one that is meant; and what is said of a saved run is refused."""
+    trace = Trace(deviceProperties=[H200, {"id": 1, "name": "NVIDIA A100-SXM4-80GB"}])
+    for device, long in ((0, 30), (1, 80)):
+        at = 100 * device
+        trace.op("aten::relu", at, 5, ([1024], "float"))
+        trace.kernel("relu", at + 20, long, launch=at + 1, device=device)
+    path = trace.write(tmp_path / "two.json")
+
+    assert rl.load(path, device="cuda:0").run.device.name.startswith("NVIDIA H200")
+    found = rl.load(path, device="cuda:1")
+    assert found.run.device.name.startswith("NVIDIA A100")
+    found.save(tmp_path / "two.roof")
+    with pytest.raises(BadInput, match=r"two\.roof is a saved run"):
+        rl.load(tmp_path / "two.roof", device="cuda:0")
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"decimal": ";"}, "decimal is '.' or ',', not ';'"),
+        ({"ncu_cache": "all"}, "ncu_cache is 'flush' or 'none', not 'all'"),
+        ({"ncu_clock": "boost"}, "ncu_clock is 'base' or 'none', not 'boost'"),
+    ],
+)
+def test_a_word_that_no_option_has_is_named(tmp_path, option, told) -> None:
+    with pytest.raises(BadInput, match=re.escape(told)):
+        rl.load(tmp_path / "any.json", **option)
