@@ -245,9 +245,10 @@ def load(
 
     options = importers.said(device, decimal, ncu_cache, ncu_clock, keep_private)
     if len(paths) == 1 and not importers.foreign_file(paths[0]):
+        saved = Recording(runfile.load(Path(paths[0])))
         if options != importers.said():
             raise BadInput(f"{paths[0]} is a saved run; what is said of files is for a profiler's")
-        return Recording(runfile.load(Path(paths[0])))
+        return saved
     return Recording(importers.load(paths, options))
 
 

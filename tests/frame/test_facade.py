@@ -162,6 +162,8 @@ def test_files_are_loaded_as_the_command_line_reads_them(tmp_path) -> None:
     found.save(tmp_path / "two.roof")
     with pytest.raises(BadInput, match=r"two\.roof is a saved run"):
         rl.load(tmp_path / "two.roof", device="cuda:0")
+    with pytest.raises(BadInput, match=r"none\.json"):
+        rl.load(tmp_path / "none.json", device="cuda:0")
 
 
 @pytest.mark.parametrize(
