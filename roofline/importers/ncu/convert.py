@@ -120,9 +120,10 @@ def _remarks(
             f"{number_of(len(above), 'metric')} above 100 %, kept; {worst} is {above[worst]:g} %"
         )
     if unread:
-        name, unit = next(iter(unread.items()))
+        name, why = next(iter(unread.items()))
         found.append(
-            f"{number_of(len(unread), 'metric')} in a unit that is not known: {name} in {unit!r}"
+            f"{number_of(len(unread), 'metric')} below zero or in a unit that is not known or not "
+            f"theirs, so unknown: {name} {why}"
         )
     found += [
         f"{doubt} ({number_of(count, 'launch')}); refused" for doubt, count in doubts.items()

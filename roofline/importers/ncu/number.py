@@ -27,6 +27,7 @@ _COUNTED = (
     "byte", "B", "inst", "cycle", "sector", "request", "warp", "block", "thread", "register",
     "pass", "wavefront", "cluster", "SM", "op", "ops", "flop", "FLOP", "instruction", "count",
 )  # fmt: skip
+_BYTES = ("byte", "B")
 _PLAIN = re.compile(rf"(?P<prefix>[KkMGTP]?)(?P<word>{'|'.join(_COUNTED)})s?")
 _HERTZ = re.compile(r"(?P<prefix>[KkMGT]?)[Hh]z")
 _PERCENT = ("%", "percent", "pct")
@@ -60,6 +61,22 @@ def _one(word: str) -> tuple[float, float] | None:
         return 1.0, 1.0
     match = _PLAIN.fullmatch(word) or _HERTZ.fullmatch(word)
     return None if match is None else (_PREFIXES[match["prefix"]], 1.0)
+
+
+def kind(word: str) -> str:
+    """What a unit is one of: time, byte, percent, hertz or count; "" for none and for no unit.
+
+    >>> kind("usecond"), kind("Kbyte"), kind("sector"), kind("Ghz"), kind("%")
+    ('time', 'byte', 'count', 'hertz', 'percent')
+    """
+    if word in _SECONDS:
+        return "time"
+    if word in _PERCENT:
+        return "percent"
+    if _HERTZ.fullmatch(word):
+        return "hertz"
+    match = _PLAIN.fullmatch(word)
+    return "" if match is None else "byte" if match["word"] in _BYTES else "count"
 
 
 def evidence(text: str) -> Mark | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from roofline.counters import needed
 from roofline.importers.cells import Mark, number
 from roofline.importers.ncu import names
+from roofline.importers.ncu.kinds import base_unit, of_its_kind
 from roofline.importers.ncu.number import Cell, scale
 from roofline.importers.ncu.text import AVERAGE, KERNEL, METRIC, UNIT, VALUE, Table
 
@@ -28,8 +29,7 @@ _RANGE = re.compile(r'"[^":]*:(?P<name>(?:[^"]+?(?=(?::[^":]*){6}"))|[^":]+)[^"]
 _DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?(?:x\((.*)\))?")
 DEVICE_NAME = "device__attribute_display_name"
 L2_CAPACITY = "device__attribute_l2_cache_size"
-# Without a row of units a file was printed in base units, of which the profiler's time is this.
-BASE_UNITS = {"gpu__time_duration": "nsecond", "gpu__time_active": "nsecond"}
+ATTRIBUTE = "device__attribute_"  # of the device, no count: some are -1
 
 
 @dataclass(slots=True)
@@ -49,15 +49,21 @@ class Launch:
     pages: set[str] = field(default_factory=set)
 
     def counters(self, mark: Mark, unread: dict[str, str]) -> dict[str, float]:
-        """Values in base units; metrics of an unknown unit go into `unread` with that unit."""
+        """Values in base units; of metrics that cannot be read `unread` takes up why.
+
+        That is a unit that is not known or not theirs, or a count below zero.
+        """
         found: dict[str, float] = {}
         for metric, (text, unit) in self.cells.items():
             scaled = scale(unit)
             value = number(text, mark)
             if value is None:
                 continue
-            if scaled is None:
-                unread[metric] = unit
+            if scaled is None or not of_its_kind(metric, unit):
+                unread[metric] = f"in {unit!r}" if unit else "without a unit"
+                continue
+            if value < 0 and not metric.startswith(ATTRIBUTE):
+                unread[metric] = f"at {value:g}"
                 continue
             found[metric] = value * scaled[0] / scaled[1]
         return found
@@ -111,7 +117,8 @@ class Launches:
         at = {name: position for position, name in enumerate(table.header)}
         columns = [(i, *_plain(n)) for i, n in enumerate(table.header) if "__" in n]
         rows: Iterable[tuple[str, ...]] = table.rows
-        units = {name: unit or _base_unit(name) for _, name, unit in columns}
+        # Without a row of units a file was printed in base units.
+        units = {name: unit or base_unit(name) for _, name, unit in columns}
         if table.rows and not table.rows[0][at[KERNEL]] and not _cell(table.rows[0], at, "ID"):
             units = {name: table.rows[0][i].strip() for i, name, _ in columns}
             rows = table.rows[1:]
@@ -133,8 +140,8 @@ class Launches:
         for row in table.rows:
             if row[at[KERNEL]] or _cell(row, at, "ID"):
                 key = _key(row, at)
-            unit = _cell(row, at, UNIT).strip()
             name = row[at[METRIC]]
+            unit = row[at[UNIT]].strip() if UNIT in at else base_unit(name)
             metric = names.metric(name, unit)
             if metric is None:
                 self.unnamed |= {name} if name else set()
@@ -212,7 +219,3 @@ def _cell(row: tuple[str, ...], at: dict[str, int], name: str) -> str:
 def _whole(text: str) -> int | None:
     digits = text.replace(",", "").replace(".", "")
     return int(digits) if digits.isdigit() and len(digits) < 12 else None
-
-
-def _base_unit(name: str) -> str:
-    return BASE_UNITS.get(name.partition(".")[0], "")

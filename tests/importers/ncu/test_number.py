@@ -5,7 +5,7 @@ import pytest
 from roofline.errors import BadInput
 from roofline.importers.cells import number
 from roofline.importers.ncu.number import decimal_mark, evidence, scale
-from tests.importers.ncu.exports import counters, details, metrics, run
+from tests.importers.ncu.exports import WIDE, counters, details, launch, metrics, quoted, run
 
 UNITS = {
     "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12, "Pbyte": 1e15,
@@ -69,6 +69,7 @@ def test_cells(cell, mark, point, comma):
         assert number(cell, ",") == comma
 
 
+TIME = "gpu__time_duration.sum"
 PCT = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 
 
@@ -132,3 +133,58 @@ def test_one_odd_cell_among_many_does_not_outweigh():
     cells = [("a", "", "0.5")] * 21 + [("driver", "", "580.65.06")]
 
     assert decimal_mark(cells, "f") == "."
+
+
+REFUSED = [  # metric, unit, text, what is said of it
+    (TIME, "cycle", "2", "in 'cycle'"),
+    (TIME, "", "2", "without a unit"),
+    (TIME, "ns/s", "2", "in 'ns/s'"),
+    ("dram__bytes_read.sum", "%", "2", "in '%'"),
+    ("dram__bytes_read.sum", "sector", "2", "in 'sector'"),
+    ("dram__bytes_read.sum", "", "2", "without a unit"),
+    ("dram__bytes_read.sum", "byte/s", "2", "in 'byte/s'"),
+    ("dram__bytes_read.sum.per_second", "byte", "2", "in 'byte'"),
+    ("dram__bytes_read.sum", "byte", "-5", "at -5"),
+    ("lts__t_sectors.sum", "byte", "2", "in 'byte'"),
+    ("sm__cycles_elapsed.avg", "us", "2", "in 'us'"),
+    ("sm__cycles_elapsed.avg.per_second", "cycle", "2", "in 'cycle'"),
+    ("sm__cycles_elapsed.avg.per_second", "", "2", "without a unit"),
+    (PCT, "byte", "2", "in 'byte'"),
+]
+
+
+@pytest.mark.parametrize(("metric", "unit", "text", "said"), REFUSED)
+def test_what_a_metric_cannot_be_is_unknown(tmp_path, metric, unit, text, said):
+    """A unit of another kind, none where the size depends on it, a count below zero."""
+    imported = run(tmp_path, page((metric, unit, text), ("smsp__inst_executed.sum", "inst", "1")))
+
+    assert metric not in counters(imported)[0]
+    assert any(f"so unknown: {metric} {said}" in text for text in imported.recorder.warnings)
+
+
+def test_units_of_the_kind_that_a_name_tells(tmp_path):
+    """Also a rate that the profiler derives and prints without "per second"."""
+    cells = [
+        ("derived__lts__lts2xbar_bytes.sum.per_second", "Tbyte", "2"),
+        ("derived__lts__lts2xbar_bytes.avg.per_second", "Tbyte/s", "2"),
+        ("dram__bytes.sum.per_second", "Gbyte/s", "2"),
+        ("sm__cycles_elapsed.avg.per_second", "cycle/nsecond", "2"),
+        ("launch__shared_mem_per_block", "Kbyte/block", "2"),
+        ("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "byte/sector", "2"),
+        ("device__attribute_host_numa_id", "", "-1"),
+    ]
+    values = [2e12, 2e12, 2e9, 2e9, 2e3, 2.0, -1.0]
+    read = counters(run(tmp_path, page(*cells)))[0]
+    assert [read[name] for name, _, _ in cells] == values
+
+
+def test_without_any_unit_a_file_is_in_base_units(tmp_path):
+    """A wide page that another tool saved without the row of units."""
+    cells = {TIME: "2000", "dram__bytes.sum.per_second": "5", "sm__cycles_elapsed.avg": "7"}
+    rows = [[*WIDE, *cells], [*launch(0, "k"), *cells.values()]]
+    read = counters(run(tmp_path, quoted(rows)))[0]
+    assert {name: read[name] for name in cells} == {
+        TIME: 2e-6,
+        "dram__bytes.sum.per_second": 5.0,
+        "sm__cycles_elapsed.avg": 7.0,
+    }
