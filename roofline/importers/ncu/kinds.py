@@ -31,25 +31,39 @@ def of_its_kind(metric: str, unit: str) -> bool:
     >>> of_its_kind("gpu__time_duration.sum", "cycle"), of_its_kind("gpu__time_duration.sum", "")
     (False, False)
     """
-    above, _, below = (part.strip() for part in unit.partition("/"))
-    over, per = kind(above), kind(below)
-    counted, each_second = _counted(metric), ".per_second" in metric
-    if not counted:
-        return True
+    counted, (above, below) = _counted(metric), _parts(unit)
+    over = kind(above)
     if counted == "percent":
         return over in ("percent", "")
     if counted == "time":
         return over == "time" and not below
-    is_rate = per == "time" or over == "hertz"
-    # What the profiler derives of other metrics can be per second without its unit saying so.
-    unsaid = each_second and (not unit or metric.startswith("derived__"))
-    if is_rate != each_second and not unsaid:
+    if counted and not _as_often(metric, unit):
         return False
     if counted == "byte":
         return over == "byte"
-    if counted == "cycle" and each_second:
+    if counted == "cycle" and _each_second(metric):
         return over in ("count", "hertz")
-    return over in ("count", "")
+    return not counted or over in ("count", "")
+
+
+def _as_often(metric: str, unit: str) -> bool:
+    """Whether both are per second or neither is; no unit is that of a metric per second too.
+
+    What the profiler derives of other metrics can be per second without its unit saying so.
+    """
+    above, below = _parts(unit)
+    is_rate = kind(below) == "time" or kind(above) == "hertz"
+    unsaid = _each_second(metric) and (not unit or metric.startswith("derived__"))
+    return unsaid or is_rate == _each_second(metric)
+
+
+def _parts(unit: str) -> tuple[str, str]:
+    above, _, below = unit.partition("/")
+    return above.strip(), below.strip()
+
+
+def _each_second(metric: str) -> bool:
+    return ".per_second" in metric
 
 
 def base_unit(metric: str) -> str:
@@ -57,7 +71,7 @@ def base_unit(metric: str) -> str:
 
     Of time that is the profiler's, nanoseconds.
     """
-    counted, each_second = _counted(metric), ".per_second" in metric
+    counted, each_second = _counted(metric), _each_second(metric)
     if counted == "time":
         return "nsecond"
     if counted == "byte":
