@@ -230,6 +230,27 @@ def test_shared_memory_that_the_system_keeps_counts(shared_kib, resident):
     assert waves_of(facts.get, h200) == pytest.approx(6 / resident)
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [  # 1 block on 132 SMs that hold 8 of it: 1 / 1056
+        ({"launch__occupancy_limit_blocks": 32.0}, "0.0009 of one wave"),
+        ({}, "less than 0.01 of one wave"),  # one of four limits is not told
+    ],
+)
+def test_a_count_of_no_waves_is_one_of_few(limits, said):
+    """The profiler prints two digits after the point."""
+    few = {"launch__waves_per_multiprocessor": 0.0, "launch__grid_size": 1.0}
+    assert f"starts 1 block, {said}" in found(few | limits)["RF402"].claim
+
+
+def test_a_block_without_threads_has_no_waves():
+    """A launch configuration that a damaged file gives."""
+    facts = {"grid_size": 6.0, "block_size": 0.0, "registers_per_thread": 32.0}
+    h200 = SimpleNamespace(device=devices.find("h200-sxm"))
+
+    assert waves_of(facts.get, h200) is None
+
+
 def test_the_limiter_is_named():
     finding = found(FIRES[3][1])["RF404"]
 

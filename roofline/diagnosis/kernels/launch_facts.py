@@ -64,22 +64,39 @@ def reader(readings: Mapping[str, Reading]) -> Facts:
 def waves_of(fact: Facts, program: Program) -> float | None:
     """Waves of blocks: as counted, else from the launch and the limits of one SM.
 
+    They are printed with two digits after the point, so a count of 0 says only that they are few.
+    """
+    counted = fact("waves")
+    if counted:
+        return counted
+    per_sm, resident = _blocks_per_sm(fact, program), _resident(fact, program)
+    return counted if per_sm is None or not resident else per_sm / resident
+
+
+def _blocks_per_sm(fact: Facts, program: Program) -> float | None:
+    """Blocks of the whole grid on each SM, over all waves; None is not known."""
+    per_sm, grid, sms = fact("blocks_per_sm"), fact("grid_size"), sm_count(fact, program)
+    return grid / sms if per_sm is None and grid and sms else per_sm
+
+
+def _resident(fact: Facts, program: Program) -> float | None:
+    """Blocks that one SM holds at a time: by the profiler's limits, else by the datasheet's.
+
     Registers are handed out in units of 256 a warp (CUDA's occupancy calculator).  What an SM has
     of shared memory beyond the most that a block can ask for is what the system keeps of each.
+    None where a limit is not known.
     """
-    if (counted := fact("waves")) is not None:
-        return counted
-    per_sm, threads, registers = (
-        fact("blocks_per_sm"), fact("block_size"), fact("registers_per_thread"),
-    )  # fmt: skip
-    grid, sms = fact("grid_size"), sm_count(fact, program)
-    if per_sm is None and registers and grid and sms:
-        per_sm = grid / sms
+    told = [fact(f"blocks_per_sm_{by}") for by in ("registers", "shared", "warps", "blocks")]
+    if all(told):
+        return min(most for most in told if most)
+    threads, registers = fact("block_size"), fact("registers_per_thread")
     warps_max, blocks_max, file = (
         limit(program, name)
         for name in ("warps_per_sm_max", "blocks_per_sm_max", "register_file_per_sm")
     )
-    if per_sm is None or threads is None or warps_max is None or blocks_max is None:
+    if not threads or warps_max is None or blocks_max is None:
+        return None
+    if not registers and fact("blocks_per_sm") is None:
         return None
     warps = -(-threads // 32)
     resident = min(warps_max // warps, blocks_max)
@@ -89,7 +106,7 @@ def waves_of(fact: Facts, program: Program) -> float | None:
     if shared and shared_max:
         kept = shared_max - (limit(program, "shared_per_block_max") or shared_max)
         resident = min(resident, shared_max // (shared + kept))
-    return per_sm / resident if resident >= 1 else None
+    return resident
 
 
 def sm_count(fact: Facts, program: Program) -> float | None:

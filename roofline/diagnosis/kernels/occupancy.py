@@ -72,9 +72,13 @@ def few_blocks(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
 def _part(waves: float) -> str:
     """Two digits after the point; where those are zeros the first that is none.
 
-    >>> _part(0.124), _part(0.00076)
-    ('0.12', '0.0008')
+    A counted 0 is what is left of a number of two digits.
+
+    >>> _part(0.124), _part(0.00076), _part(0.0)
+    ('0.12', '0.0008', 'less than 0.01')
     """
+    if not waves:
+        return "less than 0.01"
     return f"{waves:.2f}" if waves >= 0.005 else f"{waves:.1g}"
 
 
