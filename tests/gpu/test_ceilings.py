@@ -17,6 +17,7 @@ from roofline.bench.gpu import (  # noqa: E402
     peers,
     tensor,
     timing,
+    topology,
     vector,
 )
 from roofline.bench.gpu.card import Driver, card, count, working_on  # noqa: E402
@@ -218,5 +219,14 @@ def test_quick_measurement_hangs_together():
     assert all(isinstance(c, Ceiling) and c.provenance.spread for c in device.ceilings)
     assert all(c.provenance.spread.n >= 10 for c in device.ceilings)
     assert device.fact("l2_capacity") is not None
-    assert len(Driver(measured.card).settings()) >= 0
-    assert count() >= 1
+    driver = Driver(measured.card)
+    assert bool(driver.settings()) != bool(driver.why_not)
+    assert [since for since, _ in measured.watch.seen][-1] == "at the end"
+
+
+@pytest.mark.skipif(count() < 2, reason="one card has no peer")
+def test_cards_are_joined_alike_from_both_ends():
+    one, other = (Driver(card(index)) for index in (0, 1))
+    there, back = topology.joined(one, other), topology.joined(other, one)
+    assert (there is None) == (back is None)
+    assert there is None or there.link == back.link

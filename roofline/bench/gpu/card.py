@@ -97,7 +97,7 @@ class Driver:
 
     def __init__(self, card: Card) -> None:
         self._nvml: Any = None
-        self._handle: Any = None
+        self.handle: Any = None  # NVML's, of the card
         self.why_not = ""
         if not card.nvidia:
             self.why_not = "clocks and power are read on NVIDIA cards only"
@@ -108,14 +108,14 @@ class Driver:
 
             try:
                 pynvml.nvmlInit()
-                self._handle = _handle(pynvml, card)
+                self.handle = _handle(pynvml, card)
                 self._nvml = pynvml
             except pynvml.NVMLError as error:
                 self.why_not = f"the driver does not tell clocks and power: {error}"
 
     def state(self) -> State:
         """Clocks, power, temperature and what holds the clock back, now."""
-        n, h = self._nvml, self._handle
+        n, h = self._nvml, self.handle
         if n is None:
             return State()
         reasons = self._ask(n.nvmlDeviceGetCurrentClocksThrottleReasons, h)
@@ -131,7 +131,7 @@ class Driver:
 
     def settings(self) -> dict[str, str]:
         """What stays the same over a measurement: driver, power cap, ECC, MIG, highest clock."""
-        n, h = self._nvml, self._handle
+        n, h = self._nvml, self.handle
         if n is None:
             return {}
         cap = self._ask(n.nvmlDeviceGetEnforcedPowerLimit, h)
@@ -147,29 +147,10 @@ class Driver:
         }
         return {name: str(value) for name, value in told.items() if value is not None}
 
-    def nvlinks(self) -> int | None:
-        """How many NVLinks of the card are up; None where nobody tells."""
-        n, h = self._nvml, self._handle
-        if n is None:
-            return None
-        links = range(n.NVML_NVLINK_MAX_LINKS)
-        return len([i for i in links if self._ask(n.nvmlDeviceGetNvLinkState, h, i) == 1])
-
-    def others(self) -> str:
-        """Who else uses the card, in words; "" is nobody that the driver knows of."""
-        import os
-
-        n, h = self._nvml, self._handle
-        if n is None:
-            return ""
-        found = self._ask(n.nvmlDeviceGetComputeRunningProcesses, h) or []
-        others = [p for p in found if p.pid != os.getpid()]
-        if not others:
-            return ""
-        use = self._ask(n.nvmlDeviceGetUtilizationRates, h)
-        busy = "" if use is None else f", which was {use.gpu} % busy"
-        plural = "es use" if len(others) > 1 else " uses"
-        return f"{len(others)} other process{plural} this GPU{busy}"
+    def ask(self, question: str, *about: Any) -> Any:
+        """NVML's answer to one of its questions about this card; None where nobody tells."""
+        asked = getattr(self._nvml, question, None)  # older ones know fewer questions
+        return None if asked is None else self._ask(asked, self.handle, *about)
 
     def _ask(self, question: Any, *about: Any) -> Any:
         """The answer, or None: cards differ in what they support."""

@@ -31,7 +31,8 @@ from roofline.bench.gpu.card import (
     versions,
     working_on,
 )
-from roofline.bench.gpu.record import Recorder, recorder
+from roofline.bench.gpu.neighbours import Watch
+from roofline.bench.gpu.record import Recorder, code, recorder
 from roofline.bench.gpu.sustained import COPY, LIBRARY, REGISTER, sustained
 from roofline.bench.gpu.timing import Effort, Load, timer
 from roofline.bench.gpu.ways.own import of_triton
@@ -73,6 +74,7 @@ class Measured:
     traces: list[Trace] = field(default_factory=list)
     sweep: list[Point] = field(default_factory=list)  # L2, for those who want to look
     notes: list[str] = field(default_factory=list)
+    watch: Watch = field(default_factory=Watch)  # for other processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +108,21 @@ def measured(index: int, quick: bool = False, progress: Progress | None = None) 
 def _all(found: Measured, quick: bool, tell: Progress) -> None:
     tell("compiling kernels", 0.0)
     driver = Driver(found.card)
+    found.watch.begin(driver)
     made = timer(found.card, driver, _QUICK if quick else FULL)
-    others = driver.others()
     found.notes += ["a quick measurement"] * quick
-    found.notes += filter(None, (others, driver.why_not, made.no_clock))
+    found.notes += filter(None, (driver.why_not, made.no_clock))
     parts = list(_parts(found, recorder(made, driver.settings()), quick))
     total, done = sum(part.weight for part in parts), 0.0
     for part in parts:
+        found.watch.look(driver, f"from {part.what} on")
         try:
             for one in part.run(_ticks(tell, part, done, total)):
                 found.found.append(one)
         except RuntimeError as error:  # of memory that another process took, say: the rest goes on
             found.notes.append(f"{part.what}: {str(error).splitlines()[0]}")
         done += part.weight
-    if not others and (came := driver.others()):
-        found.notes.append(came)
+    found.watch.look(driver, "at the end")
     tell("done", 1.0)
 
 
@@ -201,7 +203,7 @@ def _sustained(found: Measured, arrays: memory.Pool) -> Iterator[tuple[str, Call
 _LONG = {
     "copy": (DRAM, COPY, "Triton copy", "fp32 arrays in turns, 8 B an element"),
     "matrix product": (TENSOR_BF16, LIBRARY, "torch.mm, bfloat16, ",
-                       "fp32 accumulate, random operands"),
+                       f"fp32 accumulate, {gemm.NORMAL}"),
     "FMA": (VECTOR_FP32, REGISTER, "Triton loop of x = x*a + a in registers", "float32"),
 }  # fmt: skip
 
@@ -234,7 +236,11 @@ def device(found: Measured) -> Device:
         ceilings=tuple(one for one in found.found if isinstance(one, Ceiling)),
         facts=(*(f for f in facts if f.name not in names), *told),
         mapped=mapped,
-        note=". ".join((*found.notes, *absent, *_impossible(found, device_id))),
+        note=". ".join(
+            filter(
+                None, (*found.notes, found.watch.note(), *absent, *_impossible(found, device_id))
+            )
+        ),
         traces=tuple(found.traces),
     )
 
@@ -267,7 +273,7 @@ def _printed(card: Card) -> tuple[str, str, tuple[Fact, ...], tuple[Mapped, ...]
 
 
 def _facts(card: Card) -> tuple[Fact, ...]:
-    """What the card and its driver say of themselves."""
+    """What the card and its driver say of themselves, and what code asked."""
     where = Provenance(
         basis=Basis.MEASURED, source="asked of the card through torch and NVML",
         as_of=datetime.now(UTC).date(),
@@ -280,4 +286,5 @@ def _facts(card: Card) -> tuple[Fact, ...]:
     rows += [(name.lower().replace(" ", "_"), value, "") for name, value in settings.items()]
     if mark := fingerprint(card):
         rows.append(("gpu", mark, ""))
+    rows.append(("code", code(), ""))
     return tuple(Fact(name=n, value=v, unit=u, provenance=where) for n, v, u in rows)

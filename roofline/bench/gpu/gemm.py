@@ -38,6 +38,7 @@ Way = tuple[Shape, str]  # and layout
 Multiply = Callable[[Any, Any], Any]  # tensors a [m,k], b [k,n]
 
 LAYOUTS = ("nt", "nn", "tn", "tt")  # of a and b: row-major "n", column-major "t"
+NORMAL = "operands normal, of mean 0 and deviation 1"
 COUNT = 20  # samples of the best: pauses take longer than they do
 
 
@@ -70,7 +71,7 @@ class Product:
     resource: Resource
     dtype: str
     call: str  # how it is called, in words
-    accumulate: str
+    accumulate: str  # in words
     multiply: Multiply
     setting: Callable[[], AbstractContextManager[None]] = nullcontext
     layouts: Sequence[str] = LAYOUTS
@@ -95,28 +96,29 @@ def products(card: Card) -> tuple[Product, ...]:
     # CDNA 3 has e4m3 without infinities and without -0; its successor and others have OCP's.
     fp8 = "float8_e4m3fnuz" if card.arch.startswith("gfx94") else "float8_e4m3fn"
     return (
-        Product(TENSOR_BF16, "bfloat16", "torch.mm", "fp32", _mm),
-        Product(TENSOR_FP16, "float16", "torch.mm", "fp32", _mm),
-        Product(TENSOR_FP16_ACC16, "float16", "torch.mm, fp16 accumulation allowed", "fp16",
-                _mm, _fp16_accumulation),
-        Product(TENSOR_TF32, "float32", "torch.mm, tf32 allowed", "fp32", _mm, _tf32),
-        # A vector pipe is for more than products, which reach three quarters of it.
-        Product(VECTOR_FP32, "float32", "torch.mm", "fp32", _mm, way=PRODUCT, slow=True),
-        Product(TENSOR_FP64 if fp64 else VECTOR_FP64, "float64", "torch.mm", "fp64", _mm,
+        Product(TENSOR_BF16, "bfloat16", "torch.mm", "fp32 accumulate", _mm),
+        Product(TENSOR_FP16, "float16", "torch.mm", "fp32 accumulate", _mm),
+        Product(TENSOR_FP16_ACC16, "float16", "torch.mm, fp16 accumulation allowed",
+                "fp16 accumulate", _mm, _fp16_accumulation),
+        Product(TENSOR_TF32, "float32", "torch.mm, tf32 allowed", "fp32 accumulate", _mm, _tf32),
+        # A vector pipe is for more than products, which reach 0.80 of it on an H200.
+        Product(VECTOR_FP32, "float32", "torch.mm", "fp32 accumulate", _mm, way=PRODUCT, slow=True),
+        Product(TENSOR_FP64 if fp64 else VECTOR_FP64, "float64", "torch.mm", "fp64 accumulate", _mm,
                 way=None if fp64 else PRODUCT, slow=True),
-        Product(TENSOR_INT8, "int8", "torch._int_mm", "int32", _int_mm, layouts=("nt",)),
+        Product(TENSOR_INT8, "int8", "torch._int_mm", "int32 accumulate", _int_mm, layouts=("nt",)),
         Product(TENSOR_FP8, fp8, "torch._scaled_mm, fast accumulate",
-                "fp32, inside the matrix units", _scaled(True), layouts=("nt",)),
+                "fp32 accumulate inside the matrix units", _scaled(True), layouts=("nt",)),
         Product(TENSOR_FP8, fp8, "torch._scaled_mm",
-                "fp32, added up outside the matrix units now and then", _scaled(False),
+                "fp32 accumulate, added up outside the matrix units now and then", _scaled(False),
                 layouts=("nt",), way="exact accumulate"),
-        Product(TENSOR_FP16_SPARSE, "float16", "torch.mm, semi-structured", "fp32", _mm,
+        Product(TENSOR_FP16_SPARSE, "float16", "torch.mm, semi-structured", "fp32 accumulate", _mm,
                 layouts=LAYOUTS[:2], sparse=True),
-        Product(TENSOR_BF16_SPARSE, "bfloat16", "torch.mm, semi-structured", "fp32", _mm,
+        Product(TENSOR_BF16_SPARSE, "bfloat16", "torch.mm, semi-structured", "fp32 accumulate", _mm,
                 layouts=LAYOUTS[:2], sparse=True),
-        Product(TENSOR_INT8_SPARSE, "int8", "torch.mm, semi-structured", "int32", _mm,
+        Product(TENSOR_INT8_SPARSE, "int8", "torch.mm, semi-structured", "int32 accumulate", _mm,
                 layouts=("nt",), sparse=True),
-        Product(TENSOR_FP8_SPARSE, fp8, "torch._scaled_mm, semi-structured", "fp32",
+        Product(TENSOR_FP8_SPARSE, fp8, "torch._scaled_mm, semi-structured",
+                "fp32 accumulate, fast or exact as cuSPARSELt does it: torch passes on no choice",
                 _scaled(False), layouts=("nt",), sparse=True),
     )  # fmt: skip
 
@@ -140,7 +142,7 @@ def _product(recorder: Recorder, product: Product, quick: bool) -> Found:
             product.resource,
             load(product, shape, layout),
             f"{product.call}, {product.dtype}, {named(shape, layout)}{searched}",
-            (f"{product.accumulate} accumulate", "random operands"),
+            (product.accumulate, *operands(product)),
             product.variant,
             count=COUNT,
             cool=product.cool,
@@ -194,6 +196,13 @@ def load(product: Product, shape: Shape, layout: str) -> Load:
     if product.sparse:
         a = _pruned(a)
     return Load(lambda _turn: product.multiply(a, b), 2.0 * m * n * k)
+
+
+def operands(product: Product) -> tuple[str, ...]:
+    """What is multiplied, which decides the power that it takes."""
+    drawn = "operands uniform from -127 to 127" if product.dtype == "int8" else NORMAL
+    zeros = ("a is 2:4 sparse, the first two of every four kept; its zeros count as work",)
+    return drawn, *zeros * product.sparse
 
 
 def _random(product: Product, rows: int, columns: int, order: str) -> "torch.Tensor":

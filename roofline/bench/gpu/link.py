@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from roofline.bench.gpu import topology
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Load
 from roofline.bench.record import Absent, Found
@@ -9,6 +10,7 @@ from roofline.device import PCIE, Variant
 from roofline.units import show_binary
 
 SIZE, PAGEABLE_SIZE = 1 << 27, 1 << 25  # B
+HOST_INSIDE = "host time inside: the driver copies by way of pinned memory of its own"
 
 
 def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
@@ -18,6 +20,7 @@ def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
     """
     import torch
 
+    driver = recorder.timer.driver
     for pinned in (True, False):
         size = SIZE if pinned else PAGEABLE_SIZE
         memory = "pinned" if pinned else "pageable"
@@ -31,6 +34,10 @@ def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
             continue
         here = torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda")
         there.copy_(here)  # the card is quicker at random bytes
+        circumstances = (
+            f"{topology.pcie(driver)}, asked right after a copy",
+            topology.nodes(driver),
+        )
         for to, target, origin in (("h2d", here, there), ("d2h", there, here)):
 
             def run(
@@ -42,7 +49,8 @@ def host(recorder: Recorder, quick: bool) -> Iterator[Found]:
                 PCIE,
                 Load(run, size),
                 f"torch copy_ of {memory} host memory, {to}",
-                (f"{show_binary(size)} of random bytes",),
+                (f"{show_binary(size)} of uniform random bytes", *(HOST_INSIDE,) * (not pinned)),
                 Variant(way=f"{to}, {memory}"),
+                circumstances=circumstances,
                 count=10 if quick else 20,
             )

@@ -80,7 +80,7 @@ def dram(recorder: Recorder, pool: Pool, quick: bool) -> Iterator[Found]:
             DRAM,
             load,
             f"Triton {access}, {way[1]} blocks of {way[0]} elements a program, {way[2]} warps",
-            (f"fp32 arrays of {show_binary(size)}, in turns", counted),
+            (f"arrays of {show_binary(size)} of normal random fp32, in turns", counted),
             variant,
         )
 
@@ -125,7 +125,8 @@ def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Itera
         span = f"{show_binary(sizes[0])} to {show_binary(sizes[-1])}"
         yield Absent(L2, Variant(access="read"), f"no plateau in working sets of {span}")
         return
-    # The same for every access, and far from where the level ends.
+    # Asked alike for every access, far from where the level ends.  What comes out is whole rounds
+    # of programs and three eighths of one: on an H200 of 14.8 MiB 11.4 (copy) to 17.0 (triad).
     size = level.holds // 4
     for access, counted in COUNTED.items():
         way, load = timer.best(_l2_ways(pool, access, size, units, quick))
@@ -135,7 +136,8 @@ def l2(recorder: Recorder, pool: Pool, quick: bool, sweep: list[Point]) -> Itera
             f"Triton {access} that skips the L1, {way[4]} programs of {way[2]} warps, each with "
             f"{way[1]} blocks of {way[0]} elements under way",
             (
-                f"fp32, {show_binary(working_set(access, size, *way))}, all arrays together",
+                f"normal random fp32, {show_binary(working_set(access, size, *way))}, "
+                "all arrays together",
                 counted,
             ),
             Variant(access=access),

@@ -15,29 +15,49 @@ from typing import Any
 from roofline.bench.gpu.card import State
 from roofline.bench.gpu.memory import Pool
 from roofline.bench.gpu.record import Recorder
-from roofline.bench.gpu.timing import Taken, Timer
+from roofline.bench.gpu.timing import Taken
 from roofline.bench.gpu.ways import ways
 from roofline.bench.gpu.ways.way import Way
 from roofline.bench.record import Absent, Found
-from roofline.device import ELEMENTS, FOLLOWING, LAUNCH, SMALL_STREAM, Ceiling, Variant
+from roofline.device import (
+    ELEMENTS,
+    FOLLOWING,
+    LAUNCH,
+    PLAIN,
+    SMALL_STREAM,
+    Resource,
+    Variant,
+)
 
 COUNT, WARM, STARTS = 30, 12, 20
 # Sets of operands take turns, together several times what the L2 holds.
 SETS, MOST_SETS, TOGETHER = 3, 128, 1 << 28  # B
 HOLD_CYCLES = 8_000_000  # the device waits some 4 ms while the samples are queued
 STREAM = 1 << 21  # elements of the small stream's copy, and twice as many: 16 and 32 MiB moved
-LEAST_S = 1e-6  # less than this beside the start of a kernel is no pace
+# A difference of times that is less is no time: events tell half a microsecond.  A few such samples
+# are left out and counted, though what is left is slower; where more are so there is no rate.
+LEAST_S, MOST_LOST = 1e-6, 0.1
 
 
 def paces(recorder: Recorder, arrays: Pool, quick: bool) -> Iterator[Found]:
     """The start of a kernel and of one that follows, then every way, left out when quick."""
     first, following = start(recorder, arrays)
     yield from (first, following)
-    for way in () if quick else ways():
-        yield _pace(recorder, way, 1 / first.rate + (way.kernels - 1) / following.rate)
+    if quick:
+        return
+    if isinstance(first, Absent):
+        yield Absent(ELEMENTS, PLAIN, "what a kernel takes to start is not known")
+        return
+    for way in ways():
+        if way.kernels == 1:
+            yield _pace(recorder, way, 1 / first.rate)
+        elif isinstance(following, Absent):
+            yield Absent(ELEMENTS, way.variant, "what a kernel that follows takes is not known")
+        else:
+            yield _pace(recorder, way, 1 / first.rate + (way.kernels - 1) / following.rate)
 
 
-def start(recorder: Recorder, arrays: Pool) -> tuple[Ceiling, Ceiling]:
+def start(recorder: Recorder, arrays: Pool) -> tuple[Found, Found]:
     """Of copies of n elements: 2 t(n) - t(2n), which no byte explains; and t(n, n) - t(2n).
 
     A sample is that of the medians of many copies: single ones differ by a fifth of it.
@@ -57,10 +77,8 @@ def start(recorder: Recorder, arrays: Pool) -> tuple[Ceiling, Ceiling]:
 
         return median(queued(run, COUNT, WARM))
 
-    def ceiling(seconds: list[float], method: str, way: str) -> Ceiling:
-        rates = [1 / max(s, LEAST_S) for s in seconds]
-        taken = _taken(rates, recorder.timer, before)
-        return recorder.of(LAUNCH, taken, method, about, Variant(way=way))
+    def ceiling(seconds: list[float], method: str, way: str) -> Found:
+        return _rate(recorder, LAUNCH, 1.0, seconds, before, method, about, Variant(way=way))
 
     before = recorder.timer.driver.state()
     about = (f"medians of {COUNT} copies, device events around each, which take turns over memory",)
@@ -89,15 +107,36 @@ def _pace(recorder: Recorder, way: Way, start_s: float) -> Found:
             seconds = queued(run, COUNT, max(WARM, len(sets)))
     except RuntimeError as error:
         return Absent(ELEMENTS, way.variant, str(error).splitlines()[0])
-    if median(seconds) < start_s + LEAST_S:
-        return Absent(ELEMENTS, way.variant, "no longer than a kernel takes to start")
-    rates = [way.elements / max(s - start_s, LEAST_S) for s in seconds]
     kernels = "a kernel takes" if way.kernels == 1 else f"{way.kernels} kernels take"
     about = f"{way.elements} elements, less {start_s * 1e6:.1f} us that {kernels} to start"
-    return recorder.of(
-        ELEMENTS, _taken(rates, recorder.timer, before), way.call,
+    return _rate(
+        recorder, ELEMENTS, way.elements, [s - start_s for s in seconds], before, way.call,
         (about, f"{len(sets)} sets of operands in turns"), way.variant,
     )  # fmt: skip
+
+
+def _rate(
+    recorder: Recorder,
+    resource: Resource,
+    amount: float,
+    seconds: Sequence[float],
+    before: State,
+    method: str,
+    about: Sequence[str],
+    variant: Variant,
+) -> Found:
+    """`amount` over differences of times [s], which noise may bring down to nothing and below."""
+    rates = [amount / s for s in seconds if s >= LEAST_S]
+    lost, least = len(seconds) - len(rates), f"{LEAST_S * 1e6:g} us"
+    if lost > MOST_LOST * len(seconds):
+        why = (
+            f"no time is left beside the noise: {lost} of {len(seconds)} differences are under "
+            f"{least}, the middle one is {median(seconds) * 1e6:.2f} us"
+        )
+        return Absent(resource, variant, why)
+    told = (f"{lost} of {len(seconds)} samples under {least} left out",) if lost else ()
+    taken = Taken(rates=tuple(rates), clocks=(), before=before, after=recorder.timer.driver.state())
+    return recorder.of(resource, taken, method, about, variant, circumstances=told, dropped=lost)
 
 
 def _sets(way: Way) -> list[tuple[Any, ...]]:
@@ -123,7 +162,3 @@ def queued(run: Callable[[int], object], count: int, warm: int) -> list[float]:
         end.record()
     torch.cuda.synchronize()
     return [begin.elapsed_time(end) / 1e3 for begin, end in events]
-
-
-def _taken(rates: Sequence[float], timer: Timer, before: State) -> Taken:
-    return Taken(rates=tuple(rates), clocks=(), before=before, after=timer.driver.state())

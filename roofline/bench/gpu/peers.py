@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from roofline.bench.gpu.card import Driver, card
+from roofline.bench.gpu.neighbours import neighbours
 from roofline.bench.gpu.record import Recorder
 from roofline.bench.gpu.timing import Load
+from roofline.bench.gpu.topology import Join, joined, pcie
 from roofline.bench.record import Absent, Found
-from roofline.device import NVLINK, PCIE, Resource, Variant
+from roofline.device import NVLINK, PCIE, Variant
 from roofline.units import show_binary
 
 if TYPE_CHECKING:
@@ -58,17 +61,18 @@ def peers(recorder: Recorder, others: int, quick: bool) -> Iterator[Found]:
     import torch
 
     index, driver = recorder.timer.card.index, recorder.timer.driver
-    links = driver.nvlinks()
     for other in (i for i in range(others) if i != index):
-        link, over = (NVLINK, f"{links} NVLinks up") if links else (PCIE, "no NVLink")
+        far = Driver(card(other))
+        join = joined(driver, far)
         plain = Variant(way=f"with cuda:{other}")
         if not torch.cuda.can_device_access_peer(index, other):
+            link = join.link if join else NVLINK
             yield Absent(link, plain, "the cards do not reach each other directly")
-        elif links is None:
-            why = f"which link joins the cards is not known ({driver.why_not})"
-            yield Absent(NVLINK, plain, why)
+        elif join is None:
+            why = driver.why_not or far.why_not or "the driver does not tell"
+            yield Absent(NVLINK, plain, f"which link joins the cards is not known ({why})")
         else:
-            yield from _copies(recorder, _pair(index, other, quick), link, over)
+            yield from _copies(recorder, _pair(index, other, quick), join, far)
             torch.cuda.empty_cache()
 
 
@@ -82,16 +86,21 @@ def _pair(here: int, there: int, quick: bool) -> Pair:
     return Pair(here, there, *arrays)
 
 
-def _copies(recorder: Recorder, pair: Pair, link: Resource, over: str) -> Iterator[Found]:
+def _copies(recorder: Recorder, pair: Pair, join: Join, far: Driver) -> Iterator[Found]:
     for copy, by in ((_by_engine, ENGINE), (_by_kernel, KERNEL)):
         method = {ENGINE: "torch copy_ from card to card", KERNEL: "Triton copy of fp32"}[by]
         for way, load, counted in _ways(pair, copy):
+            circumstances = [neighbours(far).on(f"cuda:{pair.there}")]
+            if join.link == PCIE:
+                ends = ((pair.here, recorder.timer.driver), (pair.there, far))
+                circumstances += [f"cuda:{index}: {pcie(driver)}" for index, driver in ends]
             yield recorder.ceiling(
-                link,
+                join.link,
                 load,
                 f"{method}, {counted}",
-                (f"{show_binary(pair.size)} of random fp32 a direction", over),
+                (f"{show_binary(pair.size)} of normal random fp32 a direction", join.about),
                 Variant(way=f"{way} cuda:{pair.there}, {by}"),
+                circumstances=circumstances,
             )
 
 

@@ -34,18 +34,22 @@ class Recorder:
         variant: Variant = PLAIN,
         *,
         capacity: int | None = None,
+        circumstances: Sequence[str] = (),
         count: int | None = None,
         cool: bool = False,
     ) -> Ceiling:
         """Measure `load`; once more when its samples are no one number, and say so if it stays.
 
+        `about` says what was timed, `circumstances` in what, beside clocks and settings.
         `cool` is for what draws so much power that the card must rest for longer in between.
         """
         taken = self.timer.take(load, count, cool=cool)
         if judged(taken, resource):
             again = self.timer.take(load, count, cool=cool)
             taken = taken if judged(again, resource) else again
-        return self.of(resource, taken, method, about, variant, capacity=capacity)
+        return self.of(
+            resource, taken, method, about, variant, capacity=capacity, circumstances=circumstances
+        )
 
     def of(
         self,
@@ -56,11 +60,15 @@ class Recorder:
         variant: Variant = PLAIN,
         *,
         capacity: int | None = None,
+        circumstances: Sequence[str] = (),
+        dropped: int = 0,
     ) -> Ceiling:
-        """The ceiling that these samples make."""
-        found = spread(taken.rates, unstable=judged(taken, resource))
+        """The ceiling that these samples make; `dropped` others made no rate."""
+        found = spread(taken.rates, dropped=dropped, unstable=judged(taken, resource))
         now = datetime.now(UTC)
-        told = (*about, *clocks(taken), *self.common, f"{now:%Y-%m-%dT%H:%M:%SZ}")
+        told = (
+            *about, *clocks(taken), *self.common, *circumstances, f"{now:%Y-%m-%dT%H:%M:%SZ}"
+        )  # fmt: skip
         return Ceiling(
             resource=resource,
             rate=found.median,

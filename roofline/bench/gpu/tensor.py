@@ -123,7 +123,7 @@ def pipes(recorder: Recorder, resources: Sequence[Resource]) -> Iterator[Found]:
 
 def _pipe(recorder: Recorder, card: Card, resource: Resource) -> Found:
     found = loop(card, resource)
-    name, _, accumulator = PIPES[resource]
+    name, sparse, accumulator = PIPES[resource]
     if found is None:
         return Absent(resource, _VARIANT, f"no instruction for it is known on sm_{card.target}")
     try:
@@ -135,13 +135,20 @@ def _pipe(recorder: Recorder, card: Card, resource: Resource) -> Found:
             load(made, found, turns=max(1, round(_run_flop(found) / (found.work * found.grid)))),
             f"CUDA C++ loop of {found.instruction}, operands stay on the multiprocessor, "
             f"{made.made_by}",
-            (f"{name.split('-')[0]} products, {accumulator} accumulate, random operands",),
+            (f"{name.split('-')[0]} products, {accumulator} accumulate", *_operands(name, sparse)),
             _VARIANT,
             count=COUNT,
             cool=True,
         )
     except (Missing, RuntimeError) as error:
         return Absent(resource, _VARIANT, str(error))
+
+
+def _operands(name: str, sparse: bool) -> tuple[str, ...]:
+    """What is multiplied, which decides the power that it takes."""
+    drawn = "of any bits" if name == "int8" else "uniform in 0.5 to 1 of either sign"
+    zeros = ("2:4 sparse, the zeros left out count as work",) * sparse
+    return f"random operands, {drawn}", *zeros
 
 
 def _run_flop(found: Loop) -> float:

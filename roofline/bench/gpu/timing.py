@@ -111,27 +111,21 @@ class Timer:
     no_clock: str = ""  # why the clock is not sampled
     _worked_s: float = 0.0  # since the last rest
 
-    def take(
-        self, load: Load, count: int | None = None, *, rest: bool = True, cool: bool = False
-    ) -> Taken:
-        """Samples of `load` in bursts with pauses between, longer ones to `cool`.
-
-        Without `rest` there is no pause at all.
-        """
+    def take(self, load: Load, count: int | None = None, *, cool: bool = False) -> Taken:
+        """Samples of `load` in bursts with pauses between, longer ones to `cool`."""
         count = count or self.effort.count
         if self.clock is not None:
             count = min(count, self.clock.slots)
         once_s, host_s = self._once(load)
         passes = max(1, round(self.effort.sample_s / once_s))
         warm = min(400, ceil(self.effort.warm_s / once_s))
-        together = max(1, int(BURST_S / (passes * once_s))) if rest else count
+        together = max(1, int(BURST_S / (passes * once_s)))
         load.clock_hz()  # forget what ran before
         seconds: list[float] = []
         clocks: list[float] = []
         before: State | None = None
         while len(seconds) < count:
-            if rest:
-                self._rest(self.effort.cool_s if cool else self.effort.pause_s)
+            self._rest(self.effort.cool_s if cool else self.effort.pause_s)
             before = before or self.driver.state()
             some = min(together, count - len(seconds))
             seconds += self._queue(load, some, passes, warm, host_s)

@@ -52,6 +52,13 @@ LOOPS = (
 # (elements of a program, warps, programs a multiprocessor): 16 and 8 chains on each of 32 lanes
 WAYS = ((2048, 4, 8), (1024, 4, 8))
 UNROLL = 32
+# What lanes hold, which decides the power that a loop takes.
+STARTS = {
+    "fma": "random values that stay apart",
+    "int": "random values that stay apart",
+    "exp": "values start uniform in 0.5 to 1.5 and soon meet at 0.567",
+    "rsqrt": "values start uniform in 0.5 to 1.5 and soon meet at 1",
+}
 
 
 def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
@@ -67,6 +74,7 @@ def loops(recorder: Recorder, quick: bool) -> Iterator[Found]:
             (
                 f"{loop.dtype}, {block // (lanes * warps)} chains on each of {lanes} lanes, "
                 f"{programs} programs of {warps} warps a multiprocessor",
+                STARTS[loop.step],
             ),
             Variant(reach=Reach.REGISTER, way=loop.way),
         )

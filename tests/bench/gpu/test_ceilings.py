@@ -1,12 +1,15 @@
 """What was measured on a GPU becomes one device; a recorded measurement hangs together."""
 
+import os
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from roofline.bench.gpu import ceilings
 from roofline.bench.gpu.card import Card
+from roofline.bench.gpu.record import code
 from roofline.bench.gpu.timing import Timer
 from roofline.bench.record import Absent
 from roofline.device import (
@@ -67,6 +70,7 @@ def test_a_known_card_keeps_its_sheet_and_overrules_it():
     assert device.fact("l2_capacity").value == 60 * 2**20
     assert device.fact("warps_per_sm_max").value == 64  # from the sheet
     assert device.fact("torch").value == "2.11"
+    assert device.fact("code").value == code()
     assert len({fact.name for fact in device.facts}) == len(device.facts)
 
 
@@ -112,6 +116,46 @@ def test_a_part_that_fails_does_not_take_the_rest_along(monkeypatch):
     assert "memory: CUDA out of memory. Tried to allocate 12 GiB" in found.notes
 
 
+def test_other_processes_are_asked_for_at_each_part(monkeypatch):
+    """One comes with the second part and goes before the end; its use is asked before own work."""
+    asked, mine = [], SimpleNamespace(pid=os.getpid())
+    there = iter([[mine], [mine, SimpleNamespace(pid=-1)], [mine]])
+
+    class Driven(Silent):
+        why_not = ""
+
+        def ask(self, question):
+            asked.append(question.removeprefix("nvmlDeviceGet"))
+            return next(there) if asked[-1] == "ComputeRunningProcesses" else None
+
+    def part(what):
+        return ceilings._Part(what, 1, lambda _: asked.append(what) or [])
+
+    monkeypatch.setattr(ceilings, "_parts", lambda *_: [part("memory"), part("launches")])
+    monkeypatch.setattr(ceilings, "Driver", lambda _card: Driven())
+    monkeypatch.setattr(ceilings, "timer", lambda *_: asked.append("timer") or Timer(*_))
+    monkeypatch.setattr(ceilings, "recorder", lambda *_: None)
+    found = ceilings.Measured(H200)
+    ceilings._all(found, quick=False, tell=lambda *_: None)
+    running = "ComputeRunningProcesses"
+    assert asked == ["UtilizationRates", "timer", running, "memory", running, "launches", running]
+    assert ceilings.device(found).note == (
+        "beside this one on this GPU: no other process at first, "
+        "1 other process from launches on, no other process at the end"
+    )
+
+
+def test_that_others_are_not_known_is_noted(monkeypatch):
+    monkeypatch.setattr(ceilings, "_parts", lambda *_: [ceilings._Part("x", 1, lambda _: [])])
+    monkeypatch.setattr(ceilings, "Driver", lambda _card: Silent())
+    monkeypatch.setattr(ceilings, "timer", Timer)
+    monkeypatch.setattr(ceilings, "recorder", lambda *_: None)
+    found = ceilings.Measured(H200)
+    ceilings._all(found, quick=False, tell=lambda *_: None)
+    told = "whether other processes use this GPU is not known (no driver here)"
+    assert ceilings.device(found).note == f"no driver here. {told}"
+
+
 @pytest.mark.parametrize("quick", [False, True])
 def test_work_on_sparse_operands_comes_last(monkeypatch, quick):
     """What follows it may be slower."""
@@ -143,8 +187,8 @@ class Silent:
     def settings(self):
         return {}
 
-    def others(self):
-        return "1 other process uses this GPU, which was 97 % busy"
+    def ask(self, _question):
+        return None
 
 
 @pytest.fixture(scope="module", params=RECORDED)

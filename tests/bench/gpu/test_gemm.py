@@ -1,6 +1,9 @@
 """The search of shapes and layouts, on a card that is made up."""
 
+import inspect
 from dataclasses import replace
+
+import pytest
 
 from roofline.bench.gpu import gemm
 from roofline.bench.gpu.card import Card
@@ -65,3 +68,34 @@ def test_layouts_are_named():
     assert gemm.named((1, 2, 3), "nn") == "1 x 2 x 3"
     assert gemm.named((1, 2, 3), "nt") == "1 x 2 x 3, b column-major"
     assert gemm.named((1, 2, 3), "tt") == "1 x 2 x 3, a and b column-major"
+
+
+def test_the_distribution_of_the_operands_is_said():
+    """What a product draws depends on it; randn is normal, randint is not."""
+    for product in gemm.products(H200):
+        told = gemm.operands(product)
+        wanted = "uniform from -127 to 127" if product.dtype == "int8" else "normal, of mean 0"
+        assert wanted in told[0]
+        zeros = [text for text in told if "its zeros count as work" in text]
+        assert len(zeros) == product.sparse
+
+
+def test_every_fp8_product_says_how_it_adds_up():
+    """Dense ones as they ask; torch asks cuSPARSELt neither for the fast nor for the exact way."""
+    told = {f"{p.resource.name} {p.variant}": p.accumulate
+            for p in gemm.products(H200) if "fp8" in p.resource.name}  # fmt: skip
+    assert told == {
+        "tensor-fp8 library": "fp32 accumulate inside the matrix units",
+        "tensor-fp8 library, exact accumulate":
+            "fp32 accumulate, added up outside the matrix units now and then",
+        "tensor-fp8-sparse library":
+            "fp32 accumulate, fast or exact as cuSPARSELt does it: torch passes on no choice",
+    }  # fmt: skip
+
+
+def test_torch_passes_no_choice_of_accumulation_on_to_cusparselt():
+    """Should it do so one day, the condition of sparse fp8 is no longer true."""
+    ops = pytest.importorskip("torch.sparse._semi_structured_ops")
+    source = inspect.getsource(ops.semi_sparse_scaled_mm)
+    call = source[source.index("torch._cslt_sparse_mm(") :]
+    assert "fast" not in call

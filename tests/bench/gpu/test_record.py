@@ -161,3 +161,17 @@ def test_a_burst_ends_before_it_does(name):
     rates, clocks = within(POWER_CAP[name], 4e-3 + BURST_S)
     assert max(rates) / min(rates) < 1.02
     assert min(clocks) > 1970e6
+
+
+def test_circumstances_stand_behind_the_method_and_lost_samples_are_counted():
+    """What comes before the clocks is what was timed: two cards of one kind differ behind it."""
+    timer = Timer(CARD, None, Effort(count=20, sample_s=1e-3, pause_s=0.0))
+    found = Recorder(timer, ("torch 2.11",)).of(
+        TENSOR_BF16, taken([1e12] * 18, [1.9e9] * 18), "a loop", ("fp32 accumulate",),
+        circumstances=("2 other processes on cuda:1",), dropped=2,
+    )  # fmt: skip
+    parts = found.provenance.conditions.split("; ")
+    assert parts[0] == "fp32 accumulate"
+    assert parts[1].startswith("clock between samples")
+    assert parts[-3:-1] == ["torch 2.11", "2 other processes on cuda:1"]
+    assert (found.provenance.spread.n, found.provenance.spread.dropped) == (18, 2)

@@ -73,12 +73,6 @@ def test_long_runs_come_one_at_a_time(taken):
     assert len(slept) == 4
 
 
-def test_under_load_there_is_no_pause(taken):
-    queued, slept = taken(1e-3, rest=False)
-    assert queued == [(30, 1, 4)]
-    assert slept == []
-
-
 class Event:
     """One that was always a millisecond before the next."""
 
