@@ -4,7 +4,7 @@
 
 Rivals are torch's own operators and the first Triton kernel one would write; torch's products at
 8192 cubed, which everyone quotes, and at the best of a wide search, both timed in turns with the
-shape that our ceiling is of.  With --gpu-benches also programs of a clone of RRZE-HPC/gpu-benches,
+shape that our ceiling is of; launches of torch's smallest operator, in turns with our empty kernel.  With --gpu-benches also programs of a clone of RRZE-HPC/gpu-benches,
 given as FOLDER with the built programs `gpu-l2-cache`, `gpu-cache` and `gpu-stream` in it.  A ratio
 is ours over theirs; above 1 ours is faster.  -o writes the ceilings that were measured as JSON.
 """
@@ -38,6 +38,12 @@ SLOW_SIZES, SLOW_DEPTHS, SLOW_LONGEST = (4096, 6144, 8192, 8448), (2048, 4096, 8
 # For each product; shapes that did not get their turn are counted and told.
 SEARCH_S, AGAIN, TURNS = 1.5, 4, 2
 LIMIT_S = {"gpu-l2-cache": 60, "gpu-cache": 25, "gpu-stream": 60}  # beyond, sizes we do not quote
+# What of torch's add_ is in each way of launching it.
+ADD = {
+    launch.BACK_TO_BACK: "torch add_ of one element, an operator with its dispatch",
+    launch.AND_WAIT: "torch add_ of one element, an operator with its dispatch",
+    launch.FROM_GRAPH: "torch add_ of one element, captured: its kernel without dispatch",
+}
 # Ceiling (resource and variant), rival, its rate, and ours where it was timed again beside it.
 Row = tuple[str, str, float, float | None]
 
@@ -126,10 +132,20 @@ def shapes(slow: bool) -> list[gemm.Shape]:
 
 
 def torch_launches(clock: Timer) -> Iterator[Row]:
-    """torch's add of one element, in the three ways."""
+    """Our empty kernel and torch's add of one element, in the three ways, in turns.
+
+    Launched from Python theirs is an operator: arguments are checked and a kernel is looked up.
+    That is what `dispatch` is of, so the same samples stand beside it too.
+    """
+    starts = launch.kernel(clock)[0], launch.eager()
     for way in launch.WAYS:
-        rates = launch.settled(clock, launch.eager(), way).rates
-        yield f"launch {way}", "torch add_ of one element", median(rates), None
+        turns = [
+            [launch.settled(clock, start, way).rates for start in starts] for _ in range(TURNS)
+        ]
+        mine, theirs = (median(itertools.chain(*rates)) for rates in zip(*turns, strict=True))
+        yield f"launch {way}", ADD[way], theirs, mine
+        if way == launch.BACK_TO_BACK:
+            yield "dispatch", "torch add_ of one element, the same operator again", theirs, None
 
 
 def naive_fma(clock: Timer) -> Iterator[Row]:
