@@ -1,13 +1,16 @@
 """``roofline devices --diff``: two measurements of one device beside each other."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.device import ELEMENTS, Device, Reach
+from roofline.cli.devices import fact_value
+from roofline.device import ELEMENTS, Device, Fact, Reach
 from roofline.errors import NotFound
 from roofline.report.console import console, print_whole
 from roofline.units import show as quantity
@@ -37,31 +40,48 @@ def show(before: str, after: str, *, as_json: bool) -> None:
         out.print(f"against {new.name} ({new.id}): another device", style="bold")
     out.print()
     print_whole(out, _table(found))
-    for name, was, now in differ:
-        out.print(f"{name}: {was or 'not stated'}, now {now or 'not stated'}")
+    for line in _methods(found):
+        out.print(line)
+    for name, *both in differ:
+        was, now = ("not stated" if fact is None else fact_value(fact) for fact in both)
+        if was != now:  # what differs in the fourth digit only is in the document
+            out.print(f"{name}: {was}, now {now}")
+
+
+def _methods(found: "tuple[Change, ...]") -> Iterator[str]:
+    """What was timed, before and now, of every ceiling where that is not the same."""
+    for c in found:
+        if c.verdict == "other method":
+            yield f"{c.resource.name} {_variant(c)}".rstrip() + " was timed with another method:"
+            yield f"  before: {'; '.join(c.before_method)}"
+            yield f"  now: {'; '.join(c.after_method)}"
 
 
 def _measurement(name: str) -> Device:
     """A file, or the newest or an earlier measurement kept for a device."""
     from roofline import devices
+    from roofline.bench.named import meant
     from roofline.devices import kept
 
     if Path(name).is_file():
         return kept.read_file(Path(name))
     asked = re.fullmatch(r"(?P<name>.+?)(?:~(?P<back>\d+))?", name)
     assert asked is not None
-    device_id = devices.find(asked["name"]).id
-    history = kept.history(device_id)
+    device_id = devices.find(meant(asked["name"])).id
     back = int(asked["back"] or 0)
-    if back >= len(history):
+    newest_first = [device for _, device in islice(kept.counting(device_id), back + 1)]
+    if len(newest_first) <= back:
         raise NotFound(
-            f"no measurement {name!r}; {kept.home()} keeps {len(history)} of {device_id}"
+            f"no measurement {name!r}; {kept.home()} keeps {len(newest_first)} of {device_id}"
         )
-    return kept.read(history[-1 - back])
+    return newest_first[back]
 
 
 def _document(
-    old: Device, new: Device, found: "tuple[Change, ...]", differ: list[tuple[str, str, str]]
+    old: Device,
+    new: Device,
+    found: "tuple[Change, ...]",
+    differ: list[tuple[str, Fact | None, Fact | None]],
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -77,10 +97,19 @@ def _document(
                 "ratio": c.ratio,
                 "clock_ratio": c.clock_ratio,
                 "verdict": c.verdict,
+                "methods": {"before": c.before_method, "after": c.after_method},
             }
             for c in found
         ],
-        "facts": [{"name": name, "before": was, "after": now} for name, was, now in differ],
+        "facts": [
+            {
+                "name": name,
+                "unit": next(fact.unit for fact in (now, was) if fact),
+                "before": was and was.value,
+                "after": now and now.value,
+            }
+            for name, was, now in differ
+        ],
     }
 
 

@@ -1,6 +1,7 @@
 """``roofline devices``: what is known about each device, and where every number came from."""
 
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,7 +9,7 @@ import click
 from roofline.cli import options
 from roofline.cli.ceiling_table import paces, shown, unstable
 from roofline.cli.say import say
-from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Resource
+from roofline.device import DRAM, PLAIN, TENSOR_BF16, VECTOR_FP32, Ceiling, Device, Fact, Resource
 from roofline.errors import BadInput, RooflineError
 from roofline.provenance import Basis, Provenance
 from roofline.report.console import console, print_whole
@@ -87,8 +88,9 @@ def _all() -> tuple[list[Device], _Measured]:
 
 def _one(name: str) -> tuple[list[Device], _Measured]:
     from roofline import devices
+    from roofline.bench.named import meant
 
-    found = devices.find(name)
+    found = devices.find(meant(name))
     printed = [found] if found.id in devices.known() else []
     return printed, _newest(found.id)
 
@@ -96,7 +98,7 @@ def _one(name: str) -> tuple[list[Device], _Measured]:
 def _newest(device_id: str) -> _Measured:
     from roofline.devices import kept
 
-    return [(kept.read(path), kept.taken_at(path)) for path in kept.history(device_id)[-1:]]
+    return [(device, kept.taken_at(path)) for path, device in islice(kept.counting(device_id), 1)]
 
 
 def _record(device: Device, when: datetime | None) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def _details(out: "Console", device: Device, when: datetime | None) -> None:
         table = _table("fact", "value", "basis", "conf", "src", "conditions")
         for fact in device.facts:
             origin = _origin(fact.provenance, sources)
-            value = _value(fact.value, fact.unit)
+            value = fact_value(fact)
             table.add_row(fact.name, value, *origin, fact.provenance.conditions)
         print_whole(out, table)
     out.print()
@@ -254,12 +256,13 @@ def _table(*headings: str) -> "Table":
     return table
 
 
-def _value(value: float | str, unit: str) -> str:
-    if isinstance(value, str):
-        return value
-    if unit == "B":
-        return show_binary(value)
-    return show(value, unit) if unit else f"{value:g}"
+def fact_value(fact: Fact) -> str:
+    """A fact's value with its unit."""
+    if isinstance(fact.value, str):
+        return fact.value
+    if fact.unit == "B":
+        return show_binary(fact.value)
+    return show(fact.value, fact.unit) if fact.unit else f"{fact.value:g}"
 
 
 def _age(when: datetime) -> str:

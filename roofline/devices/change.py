@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from roofline.device import Ceiling, Device, Resource, Variant
+from roofline.device import Ceiling, Device, Fact, Resource, Variant
+from roofline.devices.method import alike, method
 
 NOISE = 0.01  # a smaller change is none, however narrow the intervals are
+SAME = 0.05  # "same" promises that no change larger than this is hidden in the intervals
 
-Verdict = Literal["same", "faster", "slower", "gone", "new", "unstable"]
+Verdict = Literal["same", "faster", "slower", "unclear", "gone", "new", "unstable", "other method"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class Change:
     variant: Variant
     before: Ceiling | None
     after: Ceiling | None
+    before_method: tuple[str, ...] = ()  # what was timed: program, shape, working set
+    after_method: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -34,17 +38,25 @@ class Change:
 
     @property
     def verdict(self) -> Verdict:
-        """Faster or slower only where the intervals of both medians are apart."""
+        """What the intervals of both medians, which are of 95 %, allow to say.
+
+        Faster or slower where they are apart, the same where they exclude a change of more than
+        `SAME`, and unclear between these and where a median has no interval.
+        """
         if self.before is None or self.after is None:
             return "new" if self.before is None else "gone"
+        if not alike(self.before_method, self.after_method):
+            return "other method"
         if _unstable(self.before) or _unstable(self.after):
             return "unstable"
-        low, high = _interval(self.before)
-        after_low, after_high = _interval(self.after)
+        old, new = _interval(self.before), _interval(self.after)
+        if old is None or new is None:
+            return "unclear"
+        least, most = new[0] / old[1], new[1] / old[0]
         ratio = self.after.rate / self.before.rate
-        if abs(ratio - 1) <= NOISE or (after_low <= high and low <= after_high):
-            return "same"
-        return "faster" if ratio > 1 else "slower"
+        if abs(ratio - 1) > NOISE and (least > 1 or most < 1):
+            return "faster" if ratio > 1 else "slower"
+        return "same" if least >= 1 / (1 + SAME) and most <= 1 + SAME else "unclear"
 
 
 def changes(before: Device, after: Device) -> tuple[Change, ...]:
@@ -52,26 +64,42 @@ def changes(before: Device, after: Device) -> tuple[Change, ...]:
     old = {(c.resource, c.variant): c for c in before.ceilings}
     new = {(c.resource, c.variant): c for c in after.ceilings}
     return tuple(
-        Change(resource, variant, old.get((resource, variant)), new.get((resource, variant)))
-        for resource, variant in {**old, **new}
+        _change(old.get(key), new.get(key), *key, (before.name, after.name))
+        for key in {**old, **new}
     )
 
 
-def circumstances(before: Device, after: Device) -> Iterator[tuple[str, str, str]]:
-    """Facts that differ: (name, before, after); "" is not stated."""
-    old = {fact.name: str(fact.value) for fact in before.facts}
-    new = {fact.name: str(fact.value) for fact in after.facts}
+def _change(
+    before: Ceiling | None,
+    after: Ceiling | None,
+    resource: Resource,
+    variant: Variant,
+    names: tuple[str, str],
+) -> Change:
+    methods = (
+        () if one is None else method(one, name)
+        for one, name in zip((before, after), names, strict=True)
+    )
+    return Change(resource, variant, before, after, *methods)
+
+
+def circumstances(before: Device, after: Device) -> Iterator[tuple[str, Fact | None, Fact | None]]:
+    """Facts that differ: (name, before, after); None is not stated."""
+    old = {fact.name: fact for fact in before.facts}
+    new = {fact.name: fact for fact in after.facts}
     for name in {**old, **new}:
-        if old.get(name) != new.get(name):
-            yield name, old.get(name, ""), new.get(name, "")
+        was, now = old.get(name), new.get(name)
+        if was is None or now is None or (was.value, was.unit) != (now.value, now.unit):
+            yield name, was, now
 
 
 def _unstable(ceiling: Ceiling) -> bool:
     return bool(ceiling.provenance.spread and ceiling.provenance.spread.unstable)
 
 
-def _interval(ceiling: Ceiling) -> tuple[float, float]:
+def _interval(ceiling: Ceiling) -> tuple[float, float] | None:
+    """The interval of the median; None where none is known, which is not one of no width."""
     spread = ceiling.provenance.spread
     if spread is None or spread.low is None or spread.high is None:
-        return ceiling.rate, ceiling.rate
+        return None
     return spread.low, spread.high

@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -78,11 +79,24 @@ def newest(device_id: str) -> Device | None:
 
     One that was interrupted counts only where there is no whole one.
     """
-    devices = map(read, reversed(history(device_id)))
-    latest = next(devices, None)
-    if latest is None or not latest.note.startswith(PARTIAL):
-        return latest
-    return next((device for device in devices if not device.note.startswith(PARTIAL)), latest)
+    return next((device for _, device in counting(device_id)), None)
+
+
+def counting(device_id: str) -> Iterator[tuple[Path, Device]]:
+    """The measurements of one device that count, newest first, read one at a time.
+
+    Those that were interrupted count only where there is no whole one.
+    """
+    partial, any_whole = [], False
+    for path in reversed(history(device_id)):
+        device = read(path)
+        if device.note.startswith(PARTIAL):
+            partial.append((path, device))
+        else:
+            any_whole = True
+            yield path, device
+    if not any_whole:
+        yield from partial
 
 
 def kept_ids() -> tuple[str, ...]:

@@ -42,20 +42,18 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Callable[[], tuple[int, dict[s
     return run
 
 
-def keep_ceiling() -> None:
+def keep_ceiling(note: str = "", threads: tuple[int, ...] = (1, 8)) -> None:
     measured = Provenance(basis=Basis.MEASURED, source="a test", as_of=date(2026, 1, 2))
     kept.keep(
         Device(
             id=host.device_id(), name="this", kind="cpu",
-            ceilings=(
+            note=note,
+            ceilings=tuple(
                 Ceiling(
-                    resource=VECTOR_FP32, rate=KEPT_RATE, variant=Variant(threads=1),
+                    resource=VECTOR_FP32, rate=n * KEPT_RATE, variant=Variant(threads=n),
                     provenance=measured,
-                ),
-                Ceiling(
-                    resource=VECTOR_FP32, rate=8 * KEPT_RATE, variant=Variant(threads=8),
-                    provenance=measured,
-                ),
+                )
+                for n in threads
             ),
         )
     )  # fmt: skip
@@ -131,6 +129,24 @@ def test_kept_ceilings_are_listed_with_their_age(
     (row,) = document["ceilings"]
     assert (row["device"], row["count"], row["problem"]) == (host.device_id(), 2, None)
     assert 0 <= row["age_s"] < 600
+
+
+def test_an_interrupted_measurement_is_not_the_one_in_use(
+    doctor: Callable[[], tuple[int, dict[str, Any], str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(answers, "_again", lambda: KEPT_RATE)
+    partial = f"{kept.PARTIAL} interrupted before everything was measured"
+    keep_ceiling(partial, threads=(1,))
+    _, document, _ = doctor()
+    assert [(row["count"], row["partial"]) for row in document["ceilings"]] == [(1, True)]
+    assert main(["doctor"]) == 0
+    assert "1 measured 0 minutes ago, interrupted" in " ".join(capsys.readouterr().out.split())
+    keep_ceiling()
+    keep_ceiling(partial, threads=(1,))
+    _, document, _ = doctor()
+    assert [(row["count"], row["partial"]) for row in document["ceilings"]] == [(2, False)]
 
 
 def test_a_damaged_measurement_is_named(

@@ -42,10 +42,46 @@ def test_verdicts():
     assert verdict([one], [ceiling(DRAM, 95e9)]) == "slower"
     assert verdict([one], [ceiling(DRAM, 105e9)]) == "faster"
     assert verdict([one], [ceiling(DRAM, 100.9e9)]) == "same"  # under 1 %, intervals apart
-    assert verdict([ceiling(DRAM, 100e9, 0.2)], [ceiling(DRAM, 103e9, 0.2)]) == "same"  # overlap
     assert verdict([one], [ceiling(DRAM, 80e9, unstable="drifting")]) == "unstable"
     assert verdict([one], []) == "gone"
     assert verdict([], [one]) == "new"
+
+
+@pytest.mark.parametrize("rate", [100e9, 103e9, 135.5e9, 91e9])
+def test_wide_intervals_say_nothing(rate):
+    """Of 21 samples the interval of the median is from the 6th to the 16th: -10 % to 0 here."""
+    assert verdict([ceiling(DRAM, 100e9, 0.4)], [ceiling(DRAM, rate, 0.4)]) == "unclear"
+
+
+def test_the_same_excludes_a_change_of_five_percent():
+    """Intervals of 97 to 103 each: the ratio is between 97/103 = 0.942 and 1.062."""
+    of_three, of_two = ceiling(DRAM, 100e9, 0.06), ceiling(DRAM, 100e9, 0.04)
+    assert (of_three.provenance.spread.low, of_three.provenance.spread.high) == (97e9, 103e9)
+    assert verdict([of_three], [of_three]) == "unclear"
+    assert verdict([of_two], [of_two]) == "same"  # 98/102 = 0.961 to 1.041
+
+
+@pytest.mark.parametrize("rate", [50e9, 100e9, 200e9])
+def test_a_median_without_an_interval_proves_nothing(rate):
+    one, five = ceiling(DRAM, 100e9), replace(WHERE, spread=spread([rate] * 5))
+    for where in (five, WHERE):
+        few = Ceiling(resource=DRAM, rate=rate, provenance=where)
+        assert verdict([one], [few]) == verdict([few], [one]) == "unclear"
+
+
+def timed(rate, source, conditions=""):
+    one = ceiling(L2, rate)
+    where = replace(one.provenance, source=source, conditions=conditions)
+    return replace(one, provenance=where)
+
+
+def test_another_method_is_neither_faster_nor_slower():
+    old = timed(9.96e12, "Triton triad", "fp32, 41.78 MiB, all arrays together; driver 580")
+    new = timed(11.7e12, "Triton triad", "fp32, 17.04 MiB, all arrays together; driver 580")
+    assert verdict([old], [new]) == "other method"
+    assert verdict([old], [replace(old, rate=9.97e12)]) == "same"
+    (change,) = changes(device(old), device(new))
+    assert change.before_method == ("Triton triad", "fp32, 41.78 MiB, all arrays together")
 
 
 def test_ratios_of_rate_and_clock():
@@ -60,8 +96,11 @@ def test_ratios_of_rate_and_clock():
 
 
 def test_facts_that_differ():
-    found = list(circumstances(device(driver="570"), device(driver="580")))
-    assert found == [("driver", "570", "580")]
+    ((name, was, now),) = circumstances(device(driver="570"), device(driver="580"))
+    assert (name, was.value, now.value) == ("driver", "570", "580")
+    (row,) = circumstances(replace(device(), facts=()), device())
+    assert row == ("driver", None, device().facts[0])
+    assert list(circumstances(device(), device())) == []
 
 
 @pytest.fixture
@@ -81,12 +120,48 @@ def test_kept_measurements_by_age(two, capsys):
         ("l2", "gone"),
     ]
     assert shown["changes"][0]["ratio"] == pytest.approx(0.9)
-    assert shown["facts"] == [{"name": "driver", "before": "570", "after": "580"}]
+    assert shown["facts"] == [{"name": "driver", "unit": "", "before": "570", "after": "580"}]
 
     assert main(["devices", "--diff", "toy~1", "toy"]) == 0
     out = capsys.readouterr().out
     assert "0.900" in out
     assert "driver: 570, now 580" in out
+
+
+def test_facts_have_their_units(tmp_path, capsys):
+    """Those that differ beyond the digits shown are not printed twice over."""
+    paths = []
+    for fault_s, l2_bytes in ((2.3365773927919165e-06, 2**20), (2.6073986815200456e-06, 2**21)):
+        facts = tuple(
+            Fact(name=name, value=value, unit=unit, provenance=WHERE)
+            for name, value, unit in (
+                ("page_fault", fault_s, "s"),
+                ("l2_capacity", l2_bytes, "B"),
+                ("memory", 1e11 + l2_bytes, "B"),
+            )
+        )
+        paths.append(tmp_path / f"{l2_bytes}.json")
+        document = {"schema": kept.SCHEMA, "device": replace(device(), facts=facts)}
+        paths[-1].write_bytes(msgspec.json.encode(document))
+    assert main(["devices", "--diff", *map(str, paths)]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[-2:] == [
+        "page_fault: 2.34 us, now 2.61 us",
+        "l2_capacity: 1 MiB, now 2 MiB",
+    ]
+    assert main(["devices", "--diff", *map(str, paths), "--json"]) == 0
+    fault, _, memory = json.loads(capsys.readouterr().out)["facts"]
+    assert (fault["before"], fault["unit"]) == (2.3365773927919165e-06, "s")
+    assert memory["after"] - memory["before"] == 2**20
+
+
+def test_an_interrupted_measurement_is_none_of_those_that_are_compared(two, capsys):
+    kept.keep(replace(device(ceiling(DRAM, 10e9)), note=f"{kept.PARTIAL} interrupted"))
+    assert main(["devices", "--diff", "toy~1", "toy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"][0]["ratio"] == pytest.approx(0.9)
+    assert main(["devices", "toy", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["devices"]
+    assert listed["ceilings"][0]["rate"] == 90e9
 
 
 def test_files(two, tmp_path, capsys):
@@ -140,5 +215,9 @@ def test_a_table_of_a_hundred_columns_has_its_verdicts(monkeypatch, capsys, colu
     assert lines[2].split() == ["ceiling", "of", "before", "after", "ratio", "clock", "verdict"]
     (reduced,) = [line for line in lines if "reduced to one, 2 B" in line]
     assert reduced.split()[-3:] == ["2.09", "Telement/s", "new"]
-    (triad,) = [line for line in lines if line.split()[:2] == ["l2", "triad"]]
-    assert triad.split()[-3:] == ["1.171", "1.000", "faster"]
+    (triad,) = [line for line in lines if line.split()[:2] == ["l2", "triad"] and "TB/s" in line]
+    assert triad.split()[-4:] == ["1.171", "1.000", "other", "method"]
+    told = out[out.index("l2 triad was timed with another method:") :].split()
+    assert told.index("41.78") < told.index("now:") < told.index("17.04")
+    (read,) = [line for line in lines if line.split()[:2] == ["l2", "read"]]
+    assert read.split()[-3:] == ["0.998", "1.000", "same"]

@@ -62,7 +62,8 @@ def _what_is_here(document: dict[str, Any]) -> "Table":
         table.add_row(
             "ceilings",
             f"{ceilings['device']}: "
-            + (problem or f"{ceilings['count']} measured {_age(ceilings['age_s'])}"),
+            + (problem or f"{ceilings['count']} measured {_age(ceilings['age_s'])}")
+            + ", interrupted before everything was measured" * bool(ceilings["partial"]),
         )
     if not document["ceilings"]:
         table.add_row("ceilings", "none measured; `roofline measure --quick` takes ten seconds")

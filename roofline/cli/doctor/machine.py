@@ -99,11 +99,14 @@ def _ceilings() -> list[dict[str, Any]]:
 
     rows = []
     for device_id in kept.kept_ids():
-        row: dict[str, Any] = {"device": device_id, "count": None, "age_s": None, "problem": None}
-        newest = kept.history(device_id)[-1]
+        row: dict[str, Any] = {
+            "device": device_id, "count": None, "age_s": None, "partial": None, "problem": None
+        }  # fmt: skip
         try:
-            row["count"] = len(kept.read(newest).ceilings)
-            row["age_s"] = (datetime.now(UTC) - kept.taken_at(newest)).total_seconds()
+            path, device = next(kept.counting(device_id))
+            row["count"] = len(device.ceilings)
+            row["age_s"] = (datetime.now(UTC) - kept.taken_at(path)).total_seconds()
+            row["partial"] = device.note.startswith(kept.PARTIAL)
         except RooflineError as error:
             row["problem"] = str(error)
         rows.append(row)
