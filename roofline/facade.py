@@ -277,9 +277,9 @@ def deep(
 
 def _named(device: str | Device) -> Device:
     """A device, wherever one is asked for by it or by any of its names."""
-    from roofline.devices import resolve
+    from roofline.bench.named import named
 
-    return resolve(device) if isinstance(device, str) else device
+    return named(device) if isinstance(device, str) else device
 
 
 def device(name: str) -> Device:

@@ -117,9 +117,9 @@ def _checked(differences: Sequence[Any]) -> dict[str, Any]:
 def _device(name: str | None) -> "Device | None":
     if name is None:
         return None
-    from roofline.devices import resolve
+    from roofline.bench.named import named
 
-    return resolve(name)
+    return named(name)
 
 
 def _kind(device: "Device | None") -> Literal["cpu", "cuda"] | None:

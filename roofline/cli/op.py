@@ -93,9 +93,9 @@ def _roof(
     if device is not None and (compute or bandwidth):
         raise BadInput("state a device, or --compute and --bandwidth, not both")
     if device is not None:
-        from roofline.devices import resolve
+        from roofline.bench.named import named
 
-        found = resolve(device)
+        found = named(device)
         return found, found.in_force()
     if compute is None and bandwidth is None:
         raise BadInput("state a roof: --device NAME, or --compute RATE and --bandwidth RATE")

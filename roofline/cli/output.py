@@ -50,12 +50,12 @@ def print_times(run: Run, *, by: str, rows: int) -> None:
 
 def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:
     """Print a run as it would be placed under other conditions."""
-    from roofline.devices import resolve
+    from roofline.bench.named import named
     from roofline.program.whatif import parse_batch, parse_changes, what_if
     from roofline.report import whatif
 
     wanted = parse_changes(changes)
-    device = resolve(wanted["device"]) if "device" in wanted else None
+    device = named(wanted["device"]) if "device" in wanted else None
     batch = parse_batch(wanted["batch"]) if "batch" in wanted else None
     made = what_if(run, device=device, dtype=wanted.get("dtype"), batch=batch)
     document = whatif.document(made, by)

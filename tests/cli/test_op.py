@@ -1,10 +1,15 @@
 """`roofline op` end to end, in this process."""
 
 import json
+from datetime import date
 
 import pytest
 
+from roofline.bench.cpu import host
 from roofline.cli import main
+from roofline.device import DRAM, Ceiling, Device
+from roofline.devices import kept
+from roofline.provenance import Basis, Provenance
 
 GEMM = ["op", "gemm", "m=1", "n=4096", "k=4096", "dtype=fp16"]
 STATED = ["--compute", "120 TFLOP/s", "--bandwidth", "2 TB/s"]
@@ -217,3 +222,20 @@ def test_the_pipe_that_stands_in_is_said_with_its_reason(capsys):
     assert bound["served_why"]
     assert main(words) == 0
     assert f"on vector-fp32: {bound['served_why']}" in capsys.readouterr().out
+
+
+def test_cpu_is_the_one_measured_here(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("ROOFLINE_HOME", str(tmp_path))
+    for command in ([*GEMM, "--device", "cpu"], ["devices", "cpu"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert "nothing measured is kept for cpu" in said
+        assert "`roofline measure` measures and keeps it" in said
+    where = Provenance(basis=Basis.MEASURED, source="a loop", as_of=date(2026, 1, 2))
+    ceiling = Ceiling(resource=DRAM, rate=2e10, provenance=where)
+    kept.keep(Device(id=host.device_id(), name="Toy 9000", kind="cpu", ceilings=(ceiling,)))
+    made = document(capsys, *GEMM, "--device", "cpu")
+    assert made["device"]["name"] == "Toy 9000"
+    # 33,570,816 B at 20 GB/s
+    assert made["items"][0]["roof_s"] == pytest.approx(33570816 / 2e10)
+    assert document(capsys, "devices", "cpu")["devices"][0]["id"] == host.device_id()
