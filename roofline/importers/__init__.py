@@ -7,6 +7,7 @@ and `Run.gaps`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from roofline.errors import BadInput
@@ -21,7 +22,7 @@ from roofline.importers import (
     rocprof,
     rocprof_compute,
 )
-from roofline.importers.chosen import numbered
+from roofline.importers.chosen import decided, named, numbered
 from roofline.importers.foreign import looks_like
 from roofline.importers.format import DEFAULTS, Format, Options, Source, Tell, said, source
 from roofline.importers.legible import legible
@@ -84,13 +85,22 @@ def load(paths: Iterable[Path | str], options: Options = DEFAULTS, tell: Tell | 
         return legible(only.load(files, options))
     timeline = next((by[each.name] for each in TIMELINES if each.name in by), None)
     if len(by) == 2 and timeline is not None and ncu.FORMAT.name in by:
-        (reads, files), (_, pages) = timeline, by[ncu.FORMAT.name]
-        return legible(joined(reads.load(files, options), ncu.FORMAT.load(pages, options)))
+        return legible(_joined(*timeline, by[ncu.FORMAT.name][1], options))
     kinds = "; ".join(f"{s.name} is a {f.title}" for f, some in by.values() for s in some)
     raise BadInput(
         f"{kinds}: files of different formats are imported one at a time, but for a timeline "
         f"({_named(TIMELINES)}) with an {ncu.FORMAT.title} of the same program"
     )
+
+
+def _joined(
+    format: Format, files: Sequence[Source], pages: Sequence[Source], options: Options
+) -> Run:
+    """A timeline and the counters of its kernels: a GPU's number is one of the timeline's."""
+    with decided() as gpus:
+        timeline = format.load(files, options)
+    of = replace(options, device=named(options.device), beside=gpus[-1] if gpus else None)
+    return joined(timeline, ncu.FORMAT.load(pages, of))
 
 
 def _refuse_idle(options: Options, by: Mapping[str, tuple[Format, Sequence[Source]]]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal
 
 from roofline.errors import BadInput
+from roofline.importers.chosen import Gpu
 from roofline.measurement import CacheState, ClockState
 from roofline.runfile import Run
 
@@ -20,13 +21,17 @@ _READ = 256 * 1024  # bytes of a gzip file at a time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the user may say about files that do not say it themselves; None is "not said"."""
+    """What may be said about files that do not say it themselves; None is "not said".
+
+    All of it by the user, but for what a timeline says of the pages that stand beside it.
+    """
 
     decimal: Literal[".", ","] | None = None  # decimal mark of the numbers in text tables
     keep_private: bool = False  # keep host names, user names, paths, command lines, environment
     ncu_cache: CacheState | None = None  # what Nsight Compute did with the caches
     ncu_clock: ClockState | None = None  # what Nsight Compute did with the clocks
     device: str | None = None  # the device to place on, by any of its names
+    beside: Gpu | None = None  # whose timeline the counters in the files are to stand beside
 
 
 DEFAULTS = Options()

@@ -91,8 +91,9 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         notes.warnings.append(f"two values of {some} for one launch, so unknown: {example}")
     if short:
         notes.warnings.append(f"{number_of(short, 'row')} cut short and left out")
-    found, elsewhere = of_one(launches.found, options.device, mark, _program(sources))
+    found, elsewhere, doubts = of_one(launches.found, options, mark, _program(sources))
     notes.elsewhere += elsewhere
+    notes.warnings += doubts
     device, unnamed = device_of(found, named(options.device), mark, _program(sources))
     notes.warnings += [each for each in (unnamed, together(found)) if each]
     return convert(

@@ -1,6 +1,7 @@
 """Which GPU the launches ran on; where there were several, the user's or the one most worked on."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from roofline.counters import seconds
@@ -8,48 +9,66 @@ from roofline.device import Device, Fact
 from roofline.devices import resolve
 from roofline.errors import NotFound
 from roofline.importers.cells import Mark, number
-from roofline.importers.chosen import Gpu, of_several, way_to
+from roofline.importers.chosen import Gpu, beside, of_several, way_to
+from roofline.importers.format import Options
 from roofline.importers.limits import identifier
 from roofline.importers.ncu.pages import DEVICE_NAME, L2_CAPACITY, Launch
 from roofline.importers.stated import stated
 from roofline.provenance import Basis, Provenance
 from roofline.runfile import Gap
+from roofline.units import number_of
 
 _GENERATION = re.compile(r"\d{1,3}\.\d{1,2}")
-Kind = tuple[str, str]  # what the profiler calls a GPU, its compute capability; "" is not told
 
 
 def of_one(
-    found: Sequence[Launch], option: str | None, mark: Mark, file: str
-) -> tuple[Sequence[Launch], list[Gap]]:
-    """The launches on one GPU, and what the others did; BadInput where it is not in `file`.
+    found: Sequence[Launch], options: Options, mark: Mark, file: str
+) -> tuple[Sequence[Launch], list[Gap], list[str]]:
+    """The launches on one GPU, what the others did, doubts; BadInput where it is not in `file`.
 
-    Of several it is the one that the user means, else the one that was at work for longest.
+    Of several it is the one that the user means or that a timeline is of, else the one that was at
+    work for longest.
     """
-    gpu_of = _gpus(found)
-    there = list(dict.fromkeys(map(gpu_of, found)))
-    if len(there) == 1:
-        of_several(option, there, file)
-        return found, []
-    spent, count = dict.fromkeys(there, 0.0), dict.fromkeys(there, 0)
+    gpu_of, doubts = _gpus(found)
+    spent: dict[Gpu, float | None] = {}
+    known: dict[Gpu, float] = {}
+    count: dict[Gpu, int] = {}
     for launch in found:
         gpu = gpu_of(launch)
-        took = seconds(launch.counters(mark, {})).value or 0.0
-        spent[gpu] += took * launch.invocations
-        count[gpu] += launch.invocations
-    gpus = sorted(there, key=lambda gpu: (-spent[gpu], -count[gpu]))
-    own = gpus[of_several(option, gpus, file)]
+        took = seconds(launch.counters(mark, {})).value
+        before = spent.get(gpu, 0.0)
+        lasted = None if took is None else took * launch.invocations
+        spent[gpu] = None if lasted is None or before is None else before + lasted
+        known[gpu] = known.get(gpu, 0.0) + (lasted or 0.0)
+        count[gpu] = count.get(gpu, 0) + launch.invocations
+    gpus = sorted(known, key=lambda gpu: (-known[gpu], -count[gpu]))
+    if options.beside is None:
+        own = gpus[of_several(options.device, gpus, file)]
+    else:
+        at, doubt = beside(options.beside, options.device, gpus, file)
+        own = gpus[at]
+        doubts += [doubt] if doubt else []
     gaps = [
-        Gap(
+        Gap(name=_called(gpu, gpus), what=_left_out(count[gpu]), count=count[gpu])
+        if options.beside is not None
+        else Gap(
             name=_called(gpu, gpus),
             what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
             seconds=spent[gpu],
             count=count[gpu],
         )
-        for gpu in there
+        for gpu in known
         if gpu != own
     ]
-    return [launch for launch in found if gpu_of(launch) == own], gaps
+    return [launch for launch in found if gpu_of(launch) == own], gaps, doubts
+
+
+def _left_out(count: int) -> str:
+    """Of what stands beside a timeline: the timeline itself says what ran on its other GPUs."""
+    return (
+        f"left out: {number_of(count, 'replayed launch')}; counters of one GPU alone stand beside "
+        "the timeline, and these are of another"
+    )
 
 
 def together(found: Iterable[Launch]) -> str:
@@ -86,47 +105,63 @@ def _called(gpu: Gpu, gpus: Iterable[Gpu]) -> str:
     """A GPU's name, with its number where others have the same one."""
     name = gpu.name or (f"a GPU of compute capability {gpu.generation}" if gpu.generation else "")
     alike = [each for each in gpus if (each.name, each.generation) == (gpu.name, gpu.generation)]
-    if gpu.number is None or (name and len(alike) == 1):
+    number = repr(gpu.cell) if gpu.number is None and gpu.cell else gpu.number
+    if number is None or (name and len(alike) == 1):
         return name or "a GPU without a number"
-    return f"{name}, device {gpu.number}" if name else f"device {gpu.number}"
+    return f"{name}, device {number}" if name else f"device {number}"
 
 
-def _gpus(found: Iterable[Launch]) -> Callable[[Launch], Gpu]:
-    """Which GPU each launch ran on: one that is told in part is the only one like it."""
-    kind_of = _kinds(found)
-    numbers: dict[Kind, set[int | None]] = {}
-    for launch in found:
-        on = numbers.setdefault(kind_of(launch), set())
-        on |= {_number(launch)} - {None}
+def _gpus(found: Iterable[Launch]) -> tuple[Callable[[Launch], Gpu], list[str]]:
+    """Which GPU each launch ran on, and what was taken for granted.
 
-    def gpu(launch: Launch) -> Gpu:
-        kind = kind_of(launch)
-        number = _number(launch)
-        if number is None and len(numbers[kind]) == 1:
-            (number,) = numbers[kind]
-        return Gpu(number, *kind)
+    One that is told in part is the only one that it can be: what is not told of it may be anything,
+    what is told is no other.
+    """
+    counts = Counter(map(_told, found))
+    by_number: dict[str, list[_Told]] = {}
+    for told in counts:
+        by_number.setdefault(told[0], []).append(told)
+    whole = {
+        told: not any(
+            told != other and _fits(told, other)
+            for other in (by_number[told[0]] if told[0] else counts)
+        )
+        for told in counts
+    }
+    meant: dict[_Told, _Told] = {}
+    for told in counts:
+        like = [
+            other
+            for other in (by_number[told[0]] if told[0] else counts)
+            if whole[other] and _fits(told, other)
+        ]
+        meant[told] = like[0] if len(like) == 1 else told
+    doubts = [
+        f"{number_of(count, 'launch')} without a device number, taken for launches on the only GPU "
+        f"that they can be of, device {meant[told][0]}"
+        for told, count in counts.items()
+        if meant[told][0] != told[0]
+    ]
+    return lambda launch: _gpu(*meant[_told(launch)]), doubts
 
-    return gpu
+
+# A device's number or what stands in its place, its name, its compute capability; "" is not told.
+_Told = tuple[str, str, str]
 
 
-def _kinds(found: Iterable[Launch]) -> Callable[[Launch], Kind]:
-    """What kind of GPU each launch ran on: one that is told in part is of the only one like it."""
-    told = dict.fromkeys((_name(launch), _generation(launch)) for launch in found)
-    named: dict[str, str] = {}
-    for name, generation in told:
-        if name:
-            named[name] = named.get(name) or generation
-    alone = {generation for name, generation in told if not name} - {"", *named.values()}
-    known = [*named.items(), *(("", generation) for generation in sorted(alone))]
-    meant = {}
-    for name, generation in told:
-        like = [kind for kind in known if name in ("", kind[0]) and generation in ("", kind[1])]
-        meant[name, generation] = like[0] if len(like) == 1 else (name, generation)
-    return lambda launch: meant[_name(launch), _generation(launch)]
+def _told(launch: Launch) -> _Told:
+    number = identifier(launch.device)
+    cell = launch.device.strip() if number is None else str(number)
+    return cell, _name(launch), _generation(launch)
 
 
-def _number(launch: Launch) -> int | None:
-    return identifier(launch.device)
+def _fits(told: _Told, other: _Told) -> bool:
+    return all(part in ("", its) for part, its in zip(told, other, strict=True))
+
+
+def _gpu(cell: str, name: str, generation: str) -> Gpu:
+    number = identifier(cell)
+    return Gpu(number, name, generation, "" if number is not None else cell)
 
 
 def _name(launch: Launch) -> str:

@@ -11,7 +11,7 @@ NAME, TIME = "device__attribute_display_name", "gpu__time_duration.sum"
 UNITS = {TIME: "usecond", NAME: ""}
 
 
-def on(device: int, at: int, us: int, name: str = "NVIDIA H200", pid: int = 7) -> tuple:
+def on(device: int | str, at: int, us: int | str, name: str = "NVIDIA H200", pid: int = 7) -> tuple:
     """One launch, its number in the profile, its time and the GPU."""
     cc = "8.0" if "A100" in name else "9.0"
     identity = launch(at, f"kernel_{at}", cc=cc, pid=pid)
@@ -106,3 +106,48 @@ def test_a_number_says_nothing_where_gpus_are_not_counted(tmp_path):
         BadInput, match="--device cuda:0 chooses a GPU of a PyTorch profiler trace,"
     ):
         load([path], Options(device="cuda:0"))
+
+
+def test_times_that_nobody_knows_are_no_zero(tmp_path):
+    """One of two launches on the other GPU has no time: what they took together is unknown."""
+    none = run(tmp_path, raw(UNITS, on(0, 0, "n/a"), on(1, 1, 25)))
+    some = run(tmp_path, raw(UNITS, on(0, 0, "n/a"), on(0, 2, 5), on(1, 1, 25)))
+
+    assert [(gap.seconds, gap.count) for gap in none.gaps] == [(None, 1)]
+    assert [(gap.seconds, gap.count) for gap in some.gaps] == [(None, 2)]
+
+
+@pytest.mark.parametrize("cell", ["gpu0", "-1", "1.0"])
+def test_what_stands_in_the_place_of_a_number_is_another_gpu(tmp_path, cell):
+    imported = run(tmp_path, raw(UNITS, on(cell, 0, 10), on(1, 1, 25)))
+
+    assert told(imported) == ([(f"NVIDIA H200, device '{cell}'", 1, 10)], [25])
+
+
+def test_a_launch_without_a_number_is_of_the_only_gpu_and_that_is_said(tmp_path):
+    only = run(tmp_path, raw(UNITS, on("", 0, 10), on(1, 1, 25)))
+    two = run(tmp_path, raw(UNITS, on("", 0, 10), on(1, 1, 25), on(0, 2, 5)))
+
+    assert told(only) == ([], [10, 25])
+    assert "1 launch without a device number" in " ".join(only.recorder.warnings)
+    assert told(two) == ([("NVIDIA H200", 1, 10), ("NVIDIA H200, device 0", 1, 5)], [25])
+    assert "without a device number" not in " ".join(two.recorder.warnings)
+
+
+def test_the_name_of_one_number_is_not_that_of_another(tmp_path):
+    """Many GPUs have one compute capability: neither the run nor the gap takes a name from it."""
+    text = raw(UNITS, on(0, 0, 10, name=""), on(1, 1, 25))
+    (gap,) = run(tmp_path, text).gaps
+
+    assert gap.name == "a GPU of compute capability 9.0"
+    assert run(tmp_path, text, device="cuda:0").device is None
+
+
+def test_numbers_that_cannot_be_said_are_not_offered(tmp_path):
+    imported = run(tmp_path, raw(UNITS, on(10**9, 0, 10), on(1, 1, 25)))
+
+    (gap,) = imported.gaps
+    assert gap.name == "NVIDIA H200, device 1000000000"
+    assert "cuda:" not in gap.what
+    with pytest.raises(BadInput, match=r"there is cuda:1$"):
+        run(tmp_path, raw(UNITS, on(10**9, 0, 10), on(1, 1, 25)), device="cuda:0")
