@@ -42,6 +42,8 @@ def near(name: str, known: Iterable[str], limit: int = 5) -> list[str]:
 
     >>> near("relü", ["relu", "gelu", "softmax"])
     ['relu']
+    >>> near("modle", ["model", "mode", "nodes"])
+    ['mode', 'model']
     >>> near("fp8", ["fp64", "fp8_e4m3", "fp8_e5m2"])
     ['fp8_e4m3', 'fp8_e5m2']
     """
@@ -54,7 +56,11 @@ def near(name: str, known: Iterable[str], limit: int = 5) -> list[str]:
 
     def changed(other: str) -> int:
         parts = difflib.SequenceMatcher(None, name, other).get_opcodes()
-        return sum(max(b - a, d - c) for what, a, b, c, d in parts if what != "equal")
+        unequal = [(name[a:b], other[c:d]) for what, a, b, c, d in parts if what != "equal"]
+        gone, come = ("".join(pair[side] for pair in unequal) for side in (0, 1))
+        if sorted(gone) == sorted(come):  # in another place, as when two are swapped: one change
+            return len(gone)
+        return sum(max(len(a), len(b)) for a, b in unequal)
 
     allowed = max(1, len(name) // 3)
     return list(dict.fromkeys((*begin, *end, *(n for n in alike if changed(n) <= allowed))))[:limit]
