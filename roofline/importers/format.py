@@ -207,6 +207,8 @@ class Unpacked(RawIOBase):
             packed = (member.unused_data if member is not None else b"") or self._packed.read(_READ)
             if not packed.strip(b"\0"):
                 return False  # members end, perhaps with padding
+            if member is not None and not _GZIP.startswith(packed[:2]):
+                raise EOFError("something that is no gzip follows its end")
             member = self._member = isal_zlib.decompressobj(wbits=31)
         else:
             packed = member.unconsumed_tail or self._packed.read(_READ)

@@ -12,16 +12,21 @@ Spec     Nsight Systems User Guide, "SQLite Schema Reference".
 
 schema     which tables and columns this file has
 cut        whether all of the file is there
+beside     what stands beside it: a write-ahead log, a journal
 database   a database opened, its queries answered a batch at a time
 gathered   batches -> columns, what repeats as numbers
 read       the tables, under fixed names
 ranges     NVTX ranges -> what holds on a thread from when on
 times      which times are believed, what ran before the recording, which steps hold something
 graphs     launches of whole graphs
+launched   activity -> launch
+single     which device the run is of
+others     what ran on devices that the run is not of
 joins      activity, launch, range
 convert    all of it as the parts of a run
 device     what it ran on
 stats      the tables that ``nsys stats --format csv`` prints
+columns    their columns, with units
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,26 +48,30 @@ def recognises(head: bytes) -> bool:
 
 
 def load(sources: Sequence[Source], options: Options) -> Run:
-    """One database -> one run, of the GPU that the user means, else of the one that did most."""
+    """One database -> one run, of the GPU that the user means, else that with most kernel time."""
     from roofline.importers.nsys.convert import convert
-    from roofline.importers.nsys.cut import cut
-    from roofline.importers.nsys.database import on_disk
+    from roofline.importers.nsys.cut import AGAIN
+    from roofline.importers.nsys.database import Damaged, on_disk
     from roofline.importers.nsys.joins import join
     from roofline.importers.nsys.ranges import timeline
     from roofline.importers.nsys.read import read
 
     source = one(sources, "Nsight Systems database")
-    with on_disk(source) as path:
-        missing = cut(path, source.name)
-        database = read(path, source.name, options.keep_private)
+    with on_disk(source) as plain:
+        try:
+            database = read(plain.path, source.name, options.keep_private)
+        except Damaged as error:
+            if not plain.missing:
+                raise
+            raise BadInput(f"{source.name} is cut: {plain.missing}; {AGAIN}") from error
     if not database.rows["activities"].num_rows:
         raise BadInput(f"{source.name}: nothing ran on a GPU while it was recorded")
     line = timeline(database.ranges)
     joined = join(database, line, options.device, source.name)
-    if not any(part.num_rows for part in joined.activities):
-        raise BadInput(f"{source.name}: no device activity has a usable start")
     made = convert(joined, database, line)
-    warnings = [*missing, *database.lacks, *joined.warnings, *made.warnings]
+    lost = f"{plain.missing}, so rows that stood there are lost or wrong"
+    warnings = [f"the file is cut: {lost}; {AGAIN}"] * bool(plain.missing)
+    warnings += [*plain.doubts, *database.lacks, *joined.warnings, *made.warnings]
     name = _named(database.gpus, joined.device)
     device = device_of(name, source.name, options, warnings)
     how = (

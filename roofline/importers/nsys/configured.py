@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 # A kernel's launch configuration is kept under the names that a PyTorch trace has for it.
 COUNTERS = ("grid", "block", "registers per thread", "shared memory")
-_LEAST = (1, 1, 0, 0)  # below that it is no launch: damage, or text that SQLite multiplied
+# Below that it is no launch: damage, or text that SQLite multiplied.
+LEAST = dict(zip(COUNTERS, (1, 1, 0, 0), strict=True))
 
 
 class Configured:
@@ -49,7 +50,7 @@ class Configured:
 
 
 def _known(configuration: Value) -> Value:
-    pairs = zip(configuration, _LEAST, strict=True)
+    pairs = zip(configuration, LEAST.values(), strict=True)
     return tuple(None if v is None or v < least else v for v, least in pairs)
 
 

@@ -11,6 +11,7 @@ from roofline.importers.nsys.configured import Configured
 from roofline.importers.nsys.gathered import Value
 from roofline.importers.nsys.graphs import GRAPH, WHOLE, called
 from roofline.importers.nsys.joins import Joined
+from roofline.importers.nsys.others import seconds
 from roofline.importers.nsys.ranges import Range, Timeline
 from roofline.importers.nsys.read import Database
 from roofline.importers.rows import MANY, events, same, worded
@@ -162,7 +163,7 @@ class _Rows:
                     f"outside the steps that ranges mark began {self._outside:,} of "
                     f"{self._of_steps:,} device activities, which belong to none"
                 ),
-                seconds=self._outside_ns / 1e9,
+                seconds=seconds(self._outside_ns),
                 count=self._outside,
             )
 

@@ -4,19 +4,22 @@ SQLite itself reads what is missing of the last page as zeros, and says nothing.
 Spec: SQLite, "Database File Format", the database header.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
 from roofline.errors import BadInput
 from roofline.units import number_of
 
+AGAIN = "export or copy it again"
 _HEADER = 100  # bytes
 _LARGEST = 1 << 16  # bytes of a page, which two bytes do not hold: it is written as 1
 
 
-def cut(path: Path, name: str) -> list[str]:
-    """What to say of a database that ends within its last page; BadInput where pages are missing.
+def cut(path: Path, name: str, brought: Collection[int] = ()) -> str:
+    """What is missing of the last page, "" is nothing; BadInput where whole pages are.
 
-    One whose last writer did not count its pages is only known to end within one.
+    A log beside the database may have `brought` pages, by their numbers from 1 on.  One whose last
+    writer did not count its pages is only known to end within one.
     """
     with path.open("rb") as file:
         header = file.read(_HEADER)
@@ -24,22 +27,20 @@ def cut(path: Path, name: str) -> list[str]:
     page = _LARGEST if page == 1 else page
     size = path.stat().st_size
     if len(header) < _HEADER or page < 512:  # no database, as whoever opens it will say
-        return []
+        return ""
     counted = _number(header, 24, 4) == _number(header, 92, 4)
     pages = _number(header, 28, 4) if counted else 0
-    there = -(-size // page)
-    if there < pages:
+    whole, rest = divmod(size, page)
+    last = pages or whole + (rest > 0)
+    got = {number for number in brought if whole < number <= last}
+    lost = last - whole - len(got)
+    partly = rest > 0 and whole < last and whole + 1 not in got
+    if lost > partly:
         raise BadInput(
-            f"{name} is cut: {size // page} of its {number_of(pages, 'page')} of {page} B are "
-            "there; export or copy it again"
+            f"{name} is cut: {last - lost} of its {number_of(last, 'page')} of {page} B are there; "
+            f"{AGAIN}"
         )
-    short = (pages or there) * page - size
-    if short <= 0:
-        return []
-    return [
-        f"the file is cut: {short} of {page} B of its last page are missing, so rows that stood "
-        "there are lost or wrong; export or copy it again"
-    ]
+    return f"{page - rest} of {page} B of its last page are missing" if partly else ""
 
 
 def _number(header: bytes, at: int, size: int) -> int:

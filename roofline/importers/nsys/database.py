@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,51 +17,78 @@ from urllib.parse import quote
 
 from roofline.errors import BadInput
 from roofline.importers.format import Source
+from roofline.importers.nsys.beside import LOG, beside, foreign, log
+from roofline.importers.nsys.cut import cut
 from roofline.importers.nsys.gathered import Gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BESIDE = ("-wal", "-journal")  # files beside a database, by the ends of their names
 ROWS = 1 << 18  # fetched at a time: as many as are then looked at together
 
 
+class Damaged(BadInput):
+    """What SQLite cannot read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A database as a plain file that nobody else changes."""
+
+    path: Path
+    missing: str = ""  # of its last page, in words; "" is nothing
+    doubts: tuple[str, ...] = ()  # of what stood beside it
+
+
 @contextmanager
-def on_disk(source: Source) -> Iterator[Path]:
-    """The database as a plain file that nobody else changes.
+def on_disk(source: Source) -> Iterator[Plain]:
+    """The database as a plain file; BadInput where pages of it are missing.
 
     A gzipped one is unpacked into a temporary one.  One with rows beside it (a write-ahead log, or
     the journal of a write that was interrupted) is copied with them, which go into the copy.
     """
-    beside = [Path(f"{source.path}{end}") for end in BESIDE]
-    beside = [path for path in beside if path.is_file() and path.stat().st_size]
-    if not source.gzipped and not beside:
-        yield source.path
+    ends = {} if source.gzipped else dict(beside(source.path))
+    no_such = [end for end, path in ends.items() if foreign(end, path)]
+    doubts = [f"{ends.pop(end).name} is damaged: nothing in it counts" for end in no_such]
+    if not source.gzipped and not ends:
+        yield Plain(source.path, cut(source.path, source.name), tuple(doubts))
         return
     with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
         plain = Path(folder) / "database"
         try:
             with source.open() as packed, plain.open("wb") as into:
                 shutil.copyfileobj(packed, into)
-            for path in beside if not source.gzipped else ():
-                shutil.copyfile(path, f"{plain}{path.name.removeprefix(source.path.name)}")
+            for end, path in ends.items():
+                shutil.copyfile(path, f"{plain}{end}")
         except EOFError as error:
             raise BadInput(f"{source.name} is a damaged gzip file: {error}") from None
         except OSError as error:
             raise BadInput(f"cannot copy {source.name}: {error.strerror or error}") from None
-        _put_in_order(plain, source.name)
-        yield plain
+        missing = ""
+        if LOG in ends:
+            written = log(Path(f"{plain}{LOG}"))
+            missing = cut(plain, source.name, written.pages)
+            doubts += written.unused(_put_in_order(plain, source.name), ends[LOG].name)
+        elif ends:
+            _put_in_order(plain, source.name)
+        yield Plain(plain, missing or cut(plain, source.name), tuple(doubts))
 
 
-def _put_in_order(path: Path, name: str) -> None:
-    """Put what stands beside a database into it."""
+def _put_in_order(path: Path, name: str) -> int:
+    """Put what stands beside a database into it: so many frames of its log."""
     connection = sqlite3.connect(path)
     try:
+        ((_, frames, _),) = connection.execute("PRAGMA wal_checkpoint").fetchall()
         connection.execute("PRAGMA journal_mode=DELETE").fetchall()
     except sqlite3.Error as error:
-        raise BadInput(f"{name} is a damaged database: {' '.join(str(error).split())}") from None
+        raise _damaged(name, error) from None
     finally:
         connection.close()
+    return int(frames)
+
+
+def _damaged(name: str, error: Exception) -> Damaged:
+    return Damaged(f"{name} is a damaged database: {' '.join(str(error).split())}")
 
 
 @contextmanager
@@ -71,7 +99,7 @@ def opened(path: Path, name: str) -> Iterator[sqlite3.Connection]:
     try:
         yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for names of columns
-        raise BadInput(f"{name} is a damaged database: {' '.join(str(error).split())}") from None
+        raise _damaged(name, error) from None
     finally:
         connection.close()
 

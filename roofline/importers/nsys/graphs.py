@@ -9,6 +9,8 @@ device is the largest int where the graph begins on the host.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from roofline.importers.nsys.launched import apart
+from roofline.importers.nsys.others import seconds
 from roofline.importers.nsys.schema import Table
 from roofline.runfile import Gap
 from roofline.units import number_of
@@ -16,7 +18,7 @@ from roofline.units import number_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from roofline.importers.nsys.read import Values
+    from roofline.importers.nsys.read import Database, Values
 
 GRAPH = "graph"  # what an activity is
 WHOLE = "not accounted for: a whole graph, whose kernels are not in the recording"
@@ -47,18 +49,28 @@ def whole(rows: "pa.Table", values: "Values") -> "pa.ChunkedArray | None":
     return pc.is_in(rows["key"], value_set=pa.array(keys, pa.int32())) if keys else None
 
 
-def unknown(
-    rows: "pa.Table", launch: "pa.ChunkedArray", graphs: "pa.ChunkedArray"
-) -> tuple["pa.Table", "pa.ChunkedArray", "pa.ChunkedArray"]:
-    """Without graphs whose kernels stand beside them, started by the same launch."""
+def once(rows: "pa.Table", database: "Database") -> "pa.Table":
+    """Without graphs whose kernels stand beside them: of the same process and correlation id."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    by_kernels = launch.filter(pc.invert(graphs)).drop_null().unique()
-    twice = pc.and_(graphs, pc.is_in(launch, value_set=by_kernels))
+    graphs = whole(rows, database.values)
+    if graphs is None:
+        return rows
+    # Ids of graphs are few: only what has one of them is looked at further.
+    ids = rows["correlation"].filter(graphs).drop_null().unique()
+    beside = rows.filter(pc.and_not(pc.is_in(rows["correlation"], value_set=ids), graphs))
+    of = [table.select(["correlation", "process"]) for table in (rows.filter(graphs), beside)]
+    if len(database.processes) < 2:
+        known, others = (table["correlation"] for table in of)
+    else:
+        known, others = apart(*of)
+    twice = pc.is_in(known, value_set=others.drop_null().unique(), skip_nulls=True)
     if not pc.any(twice).as_py():
-        return rows, launch, graphs
-    once = pc.invert(twice)
-    return rows.filter(once), launch.filter(once), graphs.filter(once)
+        return rows
+    at = pc.indices_nonzero(graphs).filter(twice.combine_chunks())
+    numbers = pa.array(range(rows.num_rows), pa.uint64())
+    return rows.filter(pc.invert(pc.is_in(numbers, value_set=at)))
 
 
 def gaps(rows: "pa.Table", graphs: "pa.ChunkedArray | None") -> list[Gap]:
@@ -68,8 +80,8 @@ def gaps(rows: "pa.Table", graphs: "pa.ChunkedArray | None") -> list[Gap]:
     if graphs is None or not pc.any(graphs).as_py():
         return []
     of = rows["duration"].filter(graphs)
-    ns, total = pc.sum(of).as_py() or 0, pc.sum(rows["duration"]).as_py() or 0
-    share = f", {ns / total:.0%} of device time" if total else ""
+    spent, total = seconds(pc.sum(of).as_py()), seconds(pc.sum(rows["duration"]).as_py())
+    share = f", {spent / total:.0%} of device time" if spent and total else ""
     return [
         Gap(
             name="graph launches",
@@ -78,7 +90,7 @@ def gaps(rows: "pa.Table", graphs: "pa.ChunkedArray | None") -> list[Gap]:
                 "node's begin to the last one's end; the kernels are not in the recording: "
                 "`nsys profile --cuda-graph-trace=node` records them"
             ),
-            seconds=ns / 1e9,
+            seconds=spent,
             count=len(of),
         )
     ]

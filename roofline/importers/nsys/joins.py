@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from roofline.importers.chosen import Gpu, of_several, way_to
+from roofline.errors import BadInput
 from roofline.importers.kineto.join.names import launches_graph
 from roofline.importers.nsys import graphs, times
+from roofline.importers.nsys.launched import launched, used
 from roofline.importers.nsys.ranges import Range, Timeline, divided
 from roofline.importers.nsys.read import Database
+from roofline.importers.nsys.single import of_one
 from roofline.importers.rows import MANY, same
 from roofline.runfile import Gap
-from roofline.units import number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SPARSE = 4  # ids of launches may have so many gaps between them, of each one, to be looked up
 # The last moment of a thread at which another range began or ended, and what holds since.
 _RANGES = """
 SELECT l.row, t.path FROM launching l
@@ -53,15 +53,21 @@ def join(database: Database, line: Timeline, option: str | None, file: str) -> J
 
     ran, doubts = times.activities(database.rows.pop("activities"), database.values["stream"])
     calls, more = times.calls(database.rows.pop("calls"))
-    device, ran, gaps = _of_one(ran, database, option, file)
-    launch, warnings = _launch(ran, calls)
+    if not ran.num_rows:
+        raise BadInput(f"{file}: no device activity has a usable start")
+    # Before one device is chosen: of what stands there twice, once on no device, one counts.
+    ran = graphs.once(ran, database)
+    launch, warnings = launched(ran, calls)
+    one = of_one(ran, database, option, file)
+    marked, others = divided(line.steps), None
+    if one.here is not None:
+        others = _begun(calls, ran, launch, pc.invert(one.here)) if marked else None
+        ran, launch = ran.filter(one.here), launch.filter(one.here)
     whole = graphs.whole(ran, database.values)
-    if whole is not None:
-        ran, launch, whole = graphs.unknown(ran, launch, whole)
-    launch, launches = _used(launch, calls)
+    launch, launches = used(launch, calls)
     early = times.early(ran, launch, launches)
     begun = _of_launch(launches["start"], launch, ran["start"])
-    steps, empty = times.held(divided(line.steps), launches["start"], begun, launch)
+    steps, empty, elsewhere = times.held(marked, launches["start"], begun, launch, others)
     if not steps:
         begun = ran["start"]
     threads = [thread for (thread,) in database.called["thread"]]
@@ -78,7 +84,7 @@ def join(database: Database, line: Timeline, option: str | None, file: str) -> J
     }
     kept = launches.select(["start", "duration", "process", "name"])
     return Joined(
-        device=device,
+        device=one.number,
         span=_span(ran if early is None else ran.filter(pc.invert(early)), launches),
         steps=steps,
         contradicted=pc.sum(ran["contradicted"]).as_py() or 0,
@@ -88,8 +94,13 @@ def join(database: Database, line: Timeline, option: str | None, file: str) -> J
         replayed=[] if graph is None else _here(ran["key"].filter(graph)),
         processes=_here(process),
         names=_here(launches["name"]),
-        gaps=(*gaps, *times.gaps(ran, launch, early, graph), *graphs.gaps(ran, whole)),
-        warnings=(*doubts, *more, *warnings, *times.lost(launch, early), *empty),
+        gaps=(
+            *one.gaps,
+            *elsewhere,
+            *times.gaps(ran, launch, early, graph),
+            *graphs.gaps(ran, whole),
+        ),
+        warnings=(*doubts, *more, *one.doubts, *warnings, *times.lost(launch, early), *empty),
     )
 
 
@@ -124,6 +135,16 @@ def _of_launch(
     return pc.coalesce(column.combine_chunks().take(launch), otherwise)
 
 
+def _begun(
+    calls: "pa.Table", ran: "pa.Table", launch: "pa.ChunkedArray", which: "pa.ChunkedArray"
+) -> "pa.ChunkedArray":
+    """When `which` activities were launched, else when they began, in order."""
+    import pyarrow as pa
+
+    begun = _of_launch(calls["start"], launch.filter(which), ran["start"].filter(which))
+    return pa.chunked_array([begun.combine_chunks().sort()])
+
+
 def _here(numbers: "pa.ChunkedArray") -> list[int]:
     import pyarrow.compute as pc
 
@@ -137,123 +158,6 @@ def _span(*tables: "pa.Table") -> tuple[int, int]:
     ends = (pc.max(pc.add(t["start"], t["duration"])).as_py() for t in tables)
     first = min(starts, default=0)
     return first, max((end for end in ends if end is not None), default=first)
-
-
-def _of_one(
-    rows: "pa.Table", database: Database, option: str | None, file: str
-) -> tuple[int | None, "pa.Table", tuple[Gap, ...]]:
-    """The device of the run; what ran on others is a gap."""
-    import pyarrow.compute as pc
-
-    devices = [device for (device,) in database.values["device"]]
-    if len(devices) == 1:
-        of_several(option, [_gpu(devices[0], database)], file)
-        return devices[0], rows, ()
-    sums = rows.group_by("device").aggregate([("duration", "sum"), ("device", "count")]).to_pylist()
-    spent = {each["device"]: (each["duration_sum"] or 0, each["device_count"]) for each in sums}
-    order = sorted(
-        spent,
-        key=lambda at: (-spent[at][0], devices[at] is None, devices[at] or 0),
-    )
-    gpus = [_gpu(devices[at], database) for at in order]
-    chosen = of_several(option, gpus, file)
-    first = order[chosen]
-    gaps = tuple(
-        Gap(
-            name="no stated device" if devices[at] is None else f"device {devices[at]}",
-            what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
-            seconds=spent[at][0] / 1e9,
-            count=spent[at][1],
-        )
-        for at, gpu in zip(order, gpus, strict=True)
-        if at != first
-    )
-    return devices[first], rows.filter(pc.equal(rows["device"], first)), gaps
-
-
-def _gpu(device: int | None, database: Database) -> Gpu:
-    return Gpu(device, "" if device is None else database.gpus.get(device, ""))
-
-
-def _launch(activities: "pa.Table", calls: "pa.Table") -> tuple["pa.ChunkedArray", list[str]]:
-    """For each activity the first call with its correlation id within its process."""
-    import pyarrow.compute as pc
-
-    unsaid, unnamed = activities["process"].null_count, calls["process"].null_count
-    processes = [set(pc.unique(t["process"]).drop_null().to_pylist()) for t in (activities, calls)]
-    wanted, known = activities["correlation"], calls["correlation"]
-    of_one = len(processes[0] | processes[1]) < 2
-    if of_one or (unsaid and len(processes[1]) < 2 and not unnamed):
-        return _first(known, wanted), []
-    warnings = []
-    if unsaid:
-        warnings.append(
-            f"of {number_of(unsaid, 'activity')} nothing says which of "
-            f"{number_of(len(processes[1]), 'process')} started it: their launches and ranges are "
-            "not known"
-        )
-    if unnamed:
-        warnings.append(
-            f"of {number_of(unnamed, 'call')} of the runtime nothing says which process made it: "
-            "what they started has no launch and no range"
-        )
-    wanted, known = _apart(activities, calls)
-    return _first(known, wanted), warnings
-
-
-def _apart(*tables: "pa.Table") -> list["pa.ChunkedArray"]:
-    """Numbers that are equal where correlation id and process are; null where either is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    ids = [table["correlation"] for table in tables]
-    of = [table["process"] for table in tables]
-    processes = {process for each in of for process in pc.unique(each).to_pylist()}
-    both = pa.concat_arrays([chunk.cast(pa.int64()) for each in ids for chunk in each.chunks])
-    codes = both.dictionary_encode().indices.cast(pa.int64())  # small, whatever the ids are
-    number = pc.multiply(codes, len(processes))
-    first = number.slice(0, len(ids[0])), number.slice(len(ids[0]))
-    return [pc.add(number, each) for number, each in zip(first, of, strict=True)]
-
-
-def _first(known: "pa.ChunkedArray", wanted: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """For each of `wanted` the first place in `known` that holds the same [int32]; else null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    least, most = (each.as_py() for each in pc.min_max(known).values())
-    if least is not None and most - least < _SPARSE * len(known):
-        at = [pc.subtract(chunk, least).cast(pa.int32()) for chunk in known.chunks]
-        place = pc.inverse_permutation(pa.concat_arrays(at), max_index=most - least)
-        if len(place) - place.null_count == len(known) - known.null_count:  # none twice
-            return pa.chunked_array(
-                [_looked_up(place, c, least) for c in wanted.chunks], pa.int32()
-            )
-    known, wanted = known.cast(pa.int64()), wanted.cast(pa.int64())
-    return pc.index_in(wanted, value_set=known.combine_chunks(), skip_nulls=True)
-
-
-def _looked_up(place: "pa.Array", ids: "pa.Array", least: int) -> "pa.Array":
-    """What stands in `place` for each id, the first being that of `least`; null beyond its ends."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    at = pc.subtract(ids.cast(pa.int64()), least)
-    inside = pc.and_(pc.greater_equal(at, 0), pc.less(at, len(place)))
-    return place.take(pc.if_else(inside, at, pa.scalar(None, pa.int64())))
-
-
-def _used(launch: "pa.ChunkedArray", calls: "pa.Table") -> tuple["pa.ChunkedArray", "pa.Table"]:
-    """For each activity the row of its launch among the launches, and those of the calls."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = launch.combine_chunks().drop_null()
-    used = pc.is_valid(pc.inverse_permutation(rows, max_index=calls.num_rows - 1))
-    if pc.all(used).as_py() in (True, None):
-        return launch, calls
-    number = pc.subtract(pc.cumulative_sum(used.cast(pa.int32())), pa.scalar(1, pa.int32()))
-    return number.take(launch), calls.filter(used)
 
 
 def _path(launches: "pa.Table", threads: Sequence[int | None], line: Timeline) -> "pa.ChunkedArray":

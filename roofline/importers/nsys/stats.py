@@ -2,7 +2,7 @@
 
 Reads    ``cuda_gpu_trace`` (one row an activity) and ``cuda_gpu_kern_sum`` (one row a kernel:
          as many launches of its average duration), of any version and ``--timeunit``.
-Skips    every other report, and says so.
+Skips    every other report, and a summary beside a trace, and says so.
 Units    in the column names: ns, us, ms, s; B, KB, MB as powers of 1000; without one ns and B.
 Spec     Nsight Systems User Guide, "Report scripts".
 """
@@ -13,13 +13,16 @@ from dataclasses import dataclass, field, replace
 
 from roofline.errors import BadInput
 from roofline.importers import believed, copies
-from roofline.importers.cells import Mark, number
-from roofline.importers.chosen import Gpu, of_several, way_to
+from roofline.importers.cells import Mark
+from roofline.importers.chosen import Gpu, of_several
 from roofline.importers.format import Options, Source
 from roofline.importers.limits import MOST_BYTES, duration_ns, identifier, moment_ns
 from roofline.importers.lines import Lines, rows
 from roofline.importers.marks import mark_of
+from roofline.importers.nsys.columns import Columns, header_of
+from roofline.importers.nsys.configured import LEAST
 from roofline.importers.nsys.device import device_of
+from roofline.importers.nsys.others import other
 from roofline.importers.private import called
 from roofline.runfile import Event, Gap, Recorder, Run, Signature, Step, table
 from roofline.units import number_of
@@ -27,35 +30,14 @@ from roofline.work import unknown
 
 _TOTAL = re.compile(rb'Total Time ?[(,"]')
 _BEGINS = re.compile(rb'Start ?\([a-z]+\)"?,"?Duration ?\(')
-_HEAD = re.compile(r"\s*(?P<name>[^()]*?)\s*(?:\((?P<unit>[^()]*)\))?\s*")
 _NS = {"ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9}
 _BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2}
 _COPY = re.compile(r"\[CUDA (?P<what>memcpy|memset)(?: (?P<way>[\w-]+))?\]", re.IGNORECASE)
 _WAYS = {"host-to-device": "HtoD", "device-to-host": "DtoH", "device-to-device": "DtoD"}
-_ON = re.compile(r"(?P<name>.*?)\s*\((?P<number>\d+)\)")  # NVIDIA H200 (0)
+_ON = re.compile(r"(?P<name>.*)\((?P<number>\d+)\)")  # NVIDIA H200 (0)
 REPEATED_AT_MOST = 100_000  # launches that one row of a summary is written out as
 _TRACE = ("Start", "Duration", "Name")
 _SUMMARY = ("Total Time", "Instances", "Name")
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Where each column is, and its unit."""
-
-    at: dict[str, int]
-    unit: dict[str, str]
-    width: int
-    mark: Mark  # of decimals
-
-    def has(self, names: Sequence[str]) -> bool:
-        return all(name in self.at for name in names)
-
-    def value(self, row: Sequence[str], name: str, units: dict[str, float]) -> float | None:
-        """A number in base units; None where the column or the number is absent."""
-        if name not in self.at:
-            return None
-        found = number(row[self.at[name]], self.mark)
-        return None if found is None else found * units.get(self.unit[name], 1.0)
 
 
 @dataclass(slots=True)
@@ -67,7 +49,9 @@ class _Found:
     signatures: list[Signature] = field(default_factory=list)
     numbers: dict[tuple[str, int | None], int] = field(default_factory=dict)
     on: list[str] = field(default_factory=list)  # of each event, what its table calls the device
-    averaged: int = 0
+    summed: list[tuple[str, float, int]] = field(default_factory=list)  # name, mean ns, launches
+    undated: dict[str, int] = field(default_factory=dict)  # rows without a start, by device
+    untold: int = 0  # rows of a summary without a total or a number of launches
     short: int = 0  # rows that are not as long as their table is wide
     oversized: int = 0  # copies of more bytes than any memory
     skipped: list[str] = field(default_factory=list)
@@ -97,18 +81,19 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         mark, table_rows = mark_of(rows(lines), options, source.name)
         _read(table_rows, mark, found)
         warnings += [lines.early] * bool(lines.early)
+    averaged = bool(found.summed) and not found.events
+    if averaged:
+        _average(found)
     ran, gpu, elsewhere = _of_one(found, options.device, sources[0].name)
-    events, doubts = (ran, []) if found.averaged else _believed(ran)
+    events, apart, doubts = (ran, 0, []) if averaged else _believed(ran)
     if not events:
-        raise BadInput(
-            f"{sources[0].name} holds no report of kernels: "
-            "`nsys stats --report cuda_gpu_trace --format csv` prints one"
-        )
-    warnings += [*doubts, *_warnings(found)]
+        raise BadInput(_nothing(found, apart, sources[0].name))
+    warnings += [*believed.said(apart + sum(found.undated.values()), 0), *doubts]
+    warnings += _warnings(found, averaged)
     device = device_of(gpu.name or None, sources[0].name, options, warnings)
     origin = min(event.start_ns for event in events)
     end = max(e.start_ns + (e.duration_ns or 0) for e in events)
-    wall = 0 if found.averaged else end - origin  # a summary knows nothing of the time between
+    wall = 0 if averaged else end - origin  # a summary knows nothing of the time between
     return Run(
         recorder=Recorder(
             tool="Nsight Systems",
@@ -120,44 +105,55 @@ def load(sources: Sequence[Source], options: Options) -> Run:
         device=device,
         signatures=tuple(found.signatures),
         steps=(Step(start_ns=0, duration_ns=wall),),
-        gaps=(*elsewhere, *_unread(found)),
+        gaps=(*elsewhere, *_unread(found, averaged)),
         events=table(replace(e, start_ns=e.start_ns - origin) for e in events),
     )
 
 
+def _nothing(found: _Found, apart: int, file: str) -> str:
+    if apart or found.undated:
+        return f"{file}: no device activity has a usable start"
+    if found.untold:
+        return f"{file}: no row of its summary has a total time and a number of instances"
+    return (
+        f"{file} holds no report of kernels: "
+        "`nsys stats --report cuda_gpu_trace --format csv` prints one"
+    )
+
+
 def _of_one(found: _Found, option: str | None, file: str) -> tuple[list[Event], Gpu, list[Gap]]:
-    """What ran on one GPU, that GPU, and what ran on the others; a summary tells of none."""
-    named = dict.fromkeys(name for name in found.on if name)
+    """What ran on one GPU, that GPU, and what ran on the others; a summary tells of none.
+
+    The one with most kernel time, unless the user means another: the sum of what ran there.
+    """
+    named = dict.fromkeys(name for name in (*found.on, *found.undated) if name)
     alone = next(iter(named)) if len(named) == 1 else ""
     by: dict[str, list[Event]] = {}
     for name, event in zip(found.on, found.events, strict=True):
         by.setdefault(name or alone, []).append(event)
+    for name in found.undated:
+        by.setdefault(name or alone, [])
     if not by:
         return [], Gpu(None), []
     spent = {name: sum(each.duration_ns or 0 for each in ran) for name, ran in by.items()}
-    order = sorted(by, key=lambda name: -spent[name])
+    order = sorted(by, key=lambda name: (not by[name], -spent[name]))
     gpus = [_gpu(name) for name in order]
     at = of_several(option, gpus, file)
     gaps = [
-        Gap(
-            name=name or "no stated device",
-            what=f"a run is of one device: what ran on this one is not in it{way_to(gpu, gpus)}",
-            seconds=spent[name] / 1e9,
-            count=len(by[name]),
-        )
+        other(name, gpu, gpus, spent[name], len(by[name]))
         for name, gpu in zip(order, gpus, strict=True)
-        if name != order[at]
+        if name != order[at] and by[name]
     ]
     return by[order[at]], gpus[at], gaps
 
 
 def _gpu(cell: str) -> Gpu:
     match = _ON.fullmatch(cell)
-    return Gpu(identifier(match["number"]), match["name"]) if match else Gpu(None, cell)
+    return Gpu(identifier(match["number"]), match["name"].rstrip()) if match else Gpu(None, cell)
 
 
-def _believed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
-    """Those with a start that can be; durations that later ones contradict are unknown."""
+def _believed(events: Sequence[Event]) -> tuple[list[Event], int, list[str]]:
+    """Those with a start that can be, how many have none, and doubts of durations, then None."""
     apart, long = believed.doubtful(
         [e.start_ns for e in events], [e.duration_ns for e in events], [e.stream for e in events]
     )
@@ -166,13 +162,13 @@ def _believed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
         for at, e in enumerate(events)
         if at not in apart
     ]
-    return kept, believed.said(len(apart), len(long))
+    return kept, len(apart), believed.said(0, len(long))
 
 
 def _read(table_rows: Iterable[list[str]], mark: Mark, found: _Found) -> None:
-    columns: _Columns | None = None
+    columns: Columns | None = None
     for row in table_rows:
-        header = _header(row, mark)
+        header = header_of(row, mark)
         if header is not None:
             columns = header
             if not (columns.has(_TRACE) or columns.has(_SUMMARY)):
@@ -189,24 +185,15 @@ def _read(table_rows: Iterable[list[str]], mark: Mark, found: _Found) -> None:
             _summary(row, columns, found)
 
 
-def _header(row: Sequence[str], mark: Mark) -> _Columns | None:
-    if not any(cell.strip() in ("Name", "Operation") for cell in row):
-        return None
-    cells = [match for cell in row if (match := _HEAD.fullmatch(cell))]
-    if len(cells) != len(row):
-        return None
-    names = [match["name"] for match in cells]
-    units = {match["name"]: match["unit"] or "" for match in cells}
-    return _Columns({name: at for at, name in enumerate(names)}, units, len(row), mark)
-
-
-def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
+def _trace(row: Sequence[str], columns: Columns, found: _Found) -> None:
     start = moment_ns(columns.value(row, "Start", _NS))
+    on = row[columns.at["Device"]].strip() if "Device" in columns.at else ""
     if start is None:
+        found.undated[on] = found.undated.get(on, 0) + 1
         return
     nbytes = columns.value(row, "Bytes", _BYTES)
     stream = columns.value(row, "Strm", {})
-    found.on.append(row[columns.at["Device"]].strip() if "Device" in columns.at else "")
+    found.on.append(on)
     copy = _COPY.match(row[columns.at["Name"]])
     found.events.append(
         Event(
@@ -221,27 +208,34 @@ def _trace(row: Sequence[str], columns: _Columns, found: _Found) -> None:
     )
 
 
-def _summary(row: Sequence[str], columns: _Columns, found: _Found) -> None:
+def _summary(row: Sequence[str], columns: Columns, found: _Found) -> None:
     total = columns.value(row, "Total Time", _NS)
     times = columns.value(row, "Instances", {})
     if total is None or not times or times < 1:
+        found.untold += 1
         return
-    mean = duration_ns(total / times) or 0
-    written = int(times) if times <= REPEATED_AT_MOST else 1
-    signature = _signature(row[columns.at["Name"]], None, found)
-    now = found.events[-1].start_ns + (found.events[-1].duration_ns or 0) if found.events else 0
-    found.events += [
-        Event(
-            signature=signature,
-            kind="kernel",
-            step=0,
-            start_ns=now + mean * at,
-            duration_ns=mean or None,
-        )
-        for at in range(written)
-    ]
-    found.on += [""] * written
-    found.averaged += 1
+    found.summed.append((row[columns.at["Name"]], total / times, int(times)))
+
+
+def _average(found: _Found) -> None:
+    """Launches of a summary, one after the other."""
+    now = 0
+    for name, mean, times in found.summed:
+        each = duration_ns(mean) or 0
+        written = times if times <= REPEATED_AT_MOST else 1
+        signature = _signature(name, None, found)
+        found.events += [
+            Event(
+                signature=signature,
+                kind="kernel",
+                step=0,
+                start_ns=now + each * at,
+                duration_ns=each or None,
+            )
+            for at in range(written)
+        ]
+        found.on += [""] * written
+        now += each * written
 
 
 def _signature(name: str, nbytes: float | None, found: _Found) -> int:
@@ -261,7 +255,7 @@ def _signature(name: str, nbytes: float | None, found: _Found) -> int:
     )
 
 
-def _launched(row: Sequence[str], columns: _Columns) -> dict[str, float]:
+def _launched(row: Sequence[str], columns: Columns) -> dict[str, float]:
     """Launch configuration, under the names that a PyTorch trace has for it."""
     found: dict[str, float] = {}
     for name, stem in (("grid", "Grd"), ("block", "Blk")):
@@ -272,23 +266,35 @@ def _launched(row: Sequence[str], columns: _Columns) -> dict[str, float]:
     registers = columns.value(row, "Reg/Trd", {})
     if registers is not None:
         found["registers per thread"] = registers
-    return found
+    return {name: size for name, size in found.items() if size >= LEAST[name]}
 
 
-def _unread(found: _Found) -> Iterator[Gap]:
+def _unread(found: _Found, averaged: bool) -> Iterator[Gap]:
+    if found.summed and not averaged:
+        what = (
+            f"a summary of {number_of(len(found.summed), 'kernel')}, left out: launches that a "
+            "trace lists one by one would count twice"
+        )
+        yield Gap(name="a summary beside a trace", what=what)
     if found.skipped:
         what = f"{number_of(len(found.skipped), 'report')} in which nothing is of kernels"
         yield Gap(name="other reports", what=what)
 
 
-def _warnings(found: _Found) -> list[str]:
+def _warnings(found: _Found, averaged: bool) -> list[str]:
     said = []
     if found.short:
         said.append(f"{number_of(found.short, 'row')} cut short and left out")
     if found.oversized:
         said.append(f"unknown, since beyond any memory: bytes of {found.oversized} copies")
-    if found.averaged:
+    if found.untold:
         said.append(
-            f"launches of {number_of(found.averaged, 'kernel')} stand with their average duration"
+            "left out, without a total time or a number of instances: "
+            f"{number_of(found.untold, 'row')} of a summary"
+        )
+    if averaged:
+        said.append(
+            f"launches of {number_of(len(found.summed), 'kernel')} stand with their average "
+            "duration"
         )
     return said

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roofline.importers import believed
 from roofline.importers.nsys.gathered import Value
+from roofline.importers.nsys.others import seconds
 from roofline.importers.nsys.ranges import Range
 from roofline.importers.rows import same
 from roofline.runfile import Gap
@@ -42,7 +43,7 @@ def calls(rows: "pa.Table") -> tuple["pa.Table", list[str]]:
     count = rows.num_rows
     rows, apart = _usable(rows)
     # Where none has one the table lacks the column, which is said of the table.
-    return rows, believed.said(apart if apart < count else 0, 0, "call of the runtime")
+    return rows, believed.said(apart if apart < count else 0, 0, "runtime call")
 
 
 def _on(rows: "pa.Table") -> "pa.Array":
@@ -101,19 +102,28 @@ def held(
     launched: "pa.ChunkedArray",
     begun: "pa.ChunkedArray",
     launch: "pa.ChunkedArray",
-) -> tuple[Sequence[Range], list[str]]:
-    """The steps in which something was started, and what is to be said of the others."""
+    others: "pa.ChunkedArray | None",
+) -> tuple[Sequence[Range], list[str], list[Gap]]:
+    """The steps in which something was started, what to doubt of the rest, and what it is.
+
+    A step that started work on another device, at one of the moments of `others`, is no doubt.
+    """
     import pyarrow.compute as pc
 
     alone = begun.filter(pc.is_null(launch)) if steps and launch.null_count else begun[:0]
     moments = [_moments(launched), _moments(alone)] if steps else []
     used = [step for step in steps if any(_any_in(each, step) for each in moments)]
-    empty = len(steps) - len(used)
-    return used, (
-        [f"{number_of(empty, 'marked step')} in which nothing was started: left out"]
-        if empty
-        else []
+    there = [] if others is None else [_moments(others)]
+    elsewhere = sum(
+        not any(_any_in(each, step) for each in moments)
+        and any(_any_in(each, step) for each in there)
+        for step in steps
     )
+    empty = len(steps) - len(used) - elsewhere
+    said = [f"{number_of(empty, 'marked step')} in which nothing was started: left out"]
+    what = f"{number_of(elsewhere, 'marked step')} started nothing on this device: left out"
+    gap = Gap(name="steps of other devices", what=what, count=elsewhere)
+    return used, said * (empty > 0), [gap] * (elsewhere > 0)
 
 
 def _moments(column: "pa.ChunkedArray") -> memoryview:
@@ -139,20 +149,20 @@ def gaps(
     import pyarrow.compute as pc
 
     if early is not None:
-        count, seconds = _sum(ran, early)
+        count, spent = _sum(ran, early)
         yield Gap(
             name="activities without a launch",
             what=(
                 f"{number_of(count, 'device activity')} ran before anything was launched in the "
                 "recording, so nobody knows what caused them; they belong to no step"
             ),
-            seconds=seconds,
+            seconds=spent,
             count=count,
         )
     if graph is not None and pc.any(graph).as_py():
-        count, seconds = _sum(ran, graph)
-        whole = (pc.sum(ran["duration"]).as_py() or 0) / 1e9
-        share = f", {seconds / whole:.0%} of device time" if whole else ""
+        count, spent = _sum(ran, graph)
+        whole = seconds(pc.sum(ran["duration"]).as_py())
+        share = f", {spent / whole:.0%} of device time" if spent and whole else ""
         launches = len(launch.filter(graph).unique())
         yield Gap(
             name="graph launches",
@@ -161,16 +171,16 @@ def gaps(
                 f"{number_of(count, 'device activity')}{share}; "
                 "which calls these belong to is not in the recording"
             ),
-            seconds=seconds,
+            seconds=spent,
             count=count,
         )
 
 
-def _sum(ran: "pa.Table", which: "pa.ChunkedArray") -> tuple[int, float]:
+def _sum(ran: "pa.Table", which: "pa.ChunkedArray") -> tuple[int, float | None]:
     import pyarrow.compute as pc
 
     of = ran["duration"].filter(which)
-    return len(of), (pc.sum(of).as_py() or 0) / 1e9
+    return len(of), seconds(pc.sum(of).as_py())
 
 
 def lost(launch: "pa.ChunkedArray", early: "pa.ChunkedArray | None") -> list[str]:

@@ -23,6 +23,7 @@ WITH = {
     ),
 }
 LAUNCHES_GRAPH = max(NAMES) + 1
+ON_HOST = 2**31 - 1
 
 
 @pytest.fixture(params=["adbc", "sqlite3"], autouse=True)
@@ -92,15 +93,14 @@ def test_a_recording_of_graphs_alone(tmp_path):
 
 
 def test_what_the_profiler_could_not_take(tmp_path):
-    """No times: left out, and said; no device, since it began on the host: a gap of its own."""
-    rows = [graph(200, 700, 2), graph(0, 0, 3), graph(800, 900, 4, device=2**31 - 1)]
+    """No times: left out, and said; no device, since it began on the host: there is only one."""
+    rows = [graph(200, 700, 2), graph(0, 0, 3), graph(800, 900, 4, device=ON_HOST)]
     run = imported(tmp_path, kernels=[], runtime=graphs_launched(2, 3, 4), **{GRAPH_TABLE: rows})
 
-    assert [row["duration_ns"] for row in kernels(run)] == [500]
+    assert [row["duration_ns"] for row in kernels(run)] == [500, 100]
     assert "left out, without a usable start: 1 device activity" in run.recorder.warnings
-    assert [(gap.name, gap.count) for gap in run.gaps] == [
-        ("no stated device", 1), ("graph launches", 1),
-    ]  # fmt: skip
+    assert [(gap.name, gap.count) for gap in run.gaps] == [("graph launches", 2)]
+    assert any("on which device ran 1 activity" in each for each in run.recorder.warnings)
 
 
 def test_a_graph_whose_kernels_are_there_too_counts_once(tmp_path):
@@ -116,6 +116,41 @@ def test_a_graph_whose_kernels_are_there_too_counts_once(tmp_path):
     assert [(gap.name, gap.count) for gap in run.gaps] == [
         ("graph launches", 2), ("graph launches", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("without", [(), ("CUPTI_ACTIVITY_KIND_RUNTIME",)])
+def test_it_counts_once_where_its_launch_was_lost(tmp_path, without):
+    """Graph and kernels have the same process and correlation id; of process 6 it is another."""
+    run = imported(
+        tmp_path,
+        without,
+        kernels=[kernel(100, 110, 1), kernel(200, 300, 2), kernel(300, 700, 2),
+                 kernel(750, 760, 3, process=6)],
+        **{GRAPH_TABLE: [graph(200, 700, 2), graph(800, 1100, 3)]},
+        **({} if without else {"runtime": [launch(10, 15, 1)]}),
+    )  # fmt: skip
+    assert [row["duration_ns"] for row in kernels(run)] == [10, 100, 400, 10, 300]
+
+
+@pytest.mark.parametrize("number", [1, ON_HOST])
+def test_the_device_is_chosen_when_graphs_are_single(tmp_path, number):
+    """Device 0 has 700 ns; two kernels and the graph that ran them have 500 ns each."""
+    at = 1 if number == 1 else 0
+    run = imported(
+        tmp_path,
+        kernels=[kernel(1000, 1700, 1, device=1 - at), kernel(1000, 1250, 2, device=at),
+                 kernel(1250, 1500, 2, device=at)],
+        runtime=[launch(10, 15, 1), *graphs_launched(2)],
+        **{GRAPH_TABLE: [graph(1000, 1500, 2, device=number)]},
+    )  # fmt: skip
+    assert [row["duration_ns"] for row in kernels(run)] == [700]
+    assert [(gap.name, gap.count, gap.seconds) for gap in run.gaps] == [(f"device {at}", 2, 5e-7)]
+
+
+def test_unknown_time_of_graphs_is_not_zero(tmp_path):
+    rows = {GRAPH_TABLE: [graph(200, 200, 2)], "runtime": graphs_launched(2, 3)}
+    run = imported(tmp_path, kernels=[kernel(300, 300, 3)], **rows)
+    assert [(gap.count, gap.seconds) for gap in run.gaps] == [(1, None), (1, None)]
 
 
 def test_they_are_kept_in_a_run(tmp_path):

@@ -1,5 +1,7 @@
 """Tables of ``nsys stats``, written by hand in the form of its reports."""
 
+import time
+
 import pytest
 
 from roofline.errors import BadInput
@@ -203,3 +205,88 @@ def test_a_device_that_is_not_in_the_table(tmp_path):
         imported(tmp_path, TRACE, device="a100-sxm4-80gb")
     with pytest.raises(BadInput, match="there is no GPU with a number"):
         imported(tmp_path, SUMMARY, device="cuda:0")
+
+
+@pytest.mark.parametrize("block", ["0,1,1", "256,0,1", "-4,1,1"])
+def test_no_launch_has_such_a_block(tmp_path, block):
+    """Damage, as in a database: unknown, and whoever divides by it need not look."""
+    run = imported(tmp_path, TRACE.replace("256,1,1", block, 1))
+    assert run.rows()[1]["counters"] == {"grid": 64, "registers per thread": 32}
+    assert run.rows()[2]["counters"] == {"grid": 64, "block": 256, "registers per thread": 32}
+
+
+@pytest.mark.parametrize("cell", [f"a{' ' * 100_000}(", f"{' ' * 100_000}(x", "(" * 100_000])
+def test_cells_of_any_length_take_no_time(tmp_path, cell):
+    """A name of a column, and of a device: patterns that try every split would take days."""
+    began = time.process_time()
+    with pytest.raises(BadInput):
+        imported(tmp_path, f"Name,{cell}\n{TRACE.splitlines()[1]}\n")
+    device = TRACE.replace("NVIDIA H200 (0)", cell)
+    assert len(imported(tmp_path, device).rows()) == 3
+    assert time.process_time() - began < 5
+
+
+SAME = (
+    SUMMARY.splitlines()[0] + '\n100.0,500,2,250,250,250,250,0,"void gemm<float, 4>(T1 *, int)"\n'
+)
+
+
+@pytest.mark.parametrize("files", [[TRACE, SAME], [SAME, TRACE], [TRACE + "\n" + SAME]])
+def test_a_summary_beside_a_trace_counts_nothing_twice(tmp_path, files):
+    """Of one recording: the trace has every launch of the summary."""
+    paths = [tmp_path / f"table{at}" for at in range(len(files))]
+    for path, text in zip(paths, files, strict=True):
+        path.write_text(text)
+    run = load(paths)
+
+    assert [row["duration_ns"] for row in run.rows()] == [500, 250, 250]
+    assert [signature.name for signature in run.signatures] == ["Memcpy HtoD", "gemm<float, 4>"]
+    assert run.steps[0].duration_ns == 1550
+    assert run.recorder.warnings == ()
+    assert [gap.what for gap in run.gaps] == [
+        "a summary of 1 kernel, left out: launches that a trace lists one by one would count twice"
+    ]
+
+
+def test_rows_that_say_too_little_are_counted(tmp_path):
+    """A start that is none; a total or a number of launches that is none."""
+    run = imported(tmp_path, TRACE.replace("2000,250", "soon,250"))
+    assert [row["duration_ns"] for row in run.rows()] == [500, 250]
+    assert run.recorder.warnings == ("left out, without a usable start: 1 device activity",)
+
+    rows = "9,n/a,3,1,1,1,1,1,bad\n9,50,0,1,1,1,1,1,none\n"
+    said = imported(tmp_path, SUMMARY + rows).recorder.warnings
+    assert said == (
+        "left out, without a total time or a number of instances: 2 rows of a summary",
+        "launches of 2 kernels stand with their average duration",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            TRACE.replace("1000,5", ",5").replace("00,250", ",250"),
+            "no device activity has a usable",
+        ),
+        (
+            SUMMARY.splitlines()[0] + "\n9,n/a,3,1,1,1,1,1,bad\n",
+            "no row of its summary has a total",
+        ),
+    ],
+)
+def test_nothing_says_enough(tmp_path, text, words):
+    text = text.replace("\n20,", "\n,").replace("\n23,", "\n,")
+    with pytest.raises(BadInput, match=words):
+        imported(tmp_path, text)
+
+
+def test_a_device_without_a_start_and_one_without_a_time(tmp_path):
+    """The first is there, and no run can be of it; unknown time of the second is not zero."""
+    timeless = SECOND.replace("3000,900", "x,900").replace("4000,200", "x,200")
+    assert imported(tmp_path, timeless).gaps == ()
+    with pytest.raises(BadInput, match="no device activity has a usable start"):
+        imported(tmp_path, timeless, device="cuda:1")
+
+    (gap,) = imported(tmp_path, SECOND.replace("3000,900", "3000,").replace("4000,200", "4000,n/a")).gaps  # fmt: skip
+    assert (gap.name, gap.count, gap.seconds) == ("NVIDIA H200 (1)", 2, None)
