@@ -32,10 +32,22 @@ def unusable(starts: "pa.ChunkedArray | pa.Array") -> "pa.ChunkedArray | pa.Arra
             wrong = pc.or_(wrong, pc.fill_null(pc.equal(starts, 0), False))
         else:
             others = starts
-        middle = pc.quantile(others, 0.5, interpolation="lower")[0]
-        far = pc.greater(pc.abs(pc.subtract(starts, middle)), LONGEST_NS)
-        wrong = pc.or_(wrong, pc.fill_null(far, False))
+        at = middle(others)
+        if at is not None:
+            far = pc.greater(pc.abs(pc.subtract(starts, at)), LONGEST_NS)
+            wrong = pc.or_(wrong, pc.fill_null(far, False))
     return wrong if pc.any(wrong).as_py() else None
+
+
+def middle(starts: "pa.ChunkedArray | pa.Array") -> int | None:
+    """The one in the middle of `starts` [ns]; None where none can be more than a day from it."""
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(starts)
+    least, most = ends["min"].as_py(), ends["max"].as_py()
+    if least is None or most - least <= LONGEST_NS:
+        return None
+    return pc.quantile(starts, 0.5, interpolation="lower")[0].as_py()  # type: ignore[no-any-return]
 
 
 def overlong(start: "pa.Array", duration: "pa.Array", stream: "pa.Array") -> list[int]:

@@ -10,8 +10,9 @@ What a file becomes, one folder after the other; `trace` goes all the way:
 
 read        event, stream, mend: the file -> batches of typed events, whatever state it is in;
             columns: one array a field, equal calls folded by their text
-stretches   divide, times, devices: stretches of time that fit in memory, the device most worked on;
-            doubt, outside: times that cannot be
+stretches   divide, times: stretches of time that fit in memory; survey, devices: a look at the
+            whole before, the device with most kernel time; overlong, doubt, outside: times that
+            cannot be
 join        names, nesting, repeated: what a span is by its name, which operator it belongs to;
             launched, owners: which launch and which operator started what ran on the device;
             answers, phases: forward and backward, by autograd's numbers; steps, overhead: where a

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+import roofline as rl
 from roofline.cli import main
 from roofline.errors import BadInput
 from roofline.importers import Options, load
@@ -75,6 +76,52 @@ def test_a_time_that_cannot_be_does_not_choose_the_device(tmp_path):
     """A kernel of 1000 s in a trace of 400 us is none of device 1's work."""
     run = load([relus((0, 30), (0, 30), (0, 30), (1, 1e9)).write(tmp_path / "odd.json")])
     assert run.device.name.startswith("NVIDIA H200")
+
+
+def test_a_duration_that_is_refused_does_not_choose_the_device(tmp_path):
+    """On device 1 a kernel of 20 ms, within which two of 10 us ended; device 0 worked 90 us."""
+    on = [(0, 30), (0, 30), (0, 30), (1, 20_000), (1, 10), (1, 10)]
+    run = load([relus(*on).write(tmp_path / "odd.json")])
+
+    assert run.device.name.startswith("NVIDIA H200")
+    assert [(g.name, g.count, g.seconds) for g in run.gaps] == [
+        ("device 1", 3, pytest.approx(20e-6))
+    ]
+
+
+def test_the_time_of_another_device_may_be_unknown(tmp_path):
+    run = load([relus((0, 30), (1, None), (1, 0)).write(tmp_path / "odd.json")])
+    assert [(gap.name, gap.count, gap.seconds) for gap in run.gaps] == [("device 1", 2, None)]
+
+
+@pytest.mark.parametrize("number", [2**31, 2**40, 2**62])
+@pytest.mark.parametrize("by_process", [False, True])
+def test_a_device_of_a_large_number_is_one_as_well(tmp_path, number, by_process):
+    """Where nothing names the device its process does."""
+    trace = relus((0, 30), (0, 30), (1, 10))
+    if by_process:
+        del trace.events[-1]["args"]["device"]
+        trace.events[-1]["pid"] = number
+    else:
+        trace.events[-1]["args"]["device"] = number
+    run = load([trace.write(tmp_path / "large.json")])
+
+    assert [(gap.name, gap.count) for gap in run.gaps] == [(f"device {number}", 1)]
+
+
+def test_a_device_without_a_number_is_named_so(tmp_path):
+    trace = relus((0, 30), (0, 30), (1, 10))
+    trace.events[-1]["args"]["device"] = "none"
+    run = load([trace.write(tmp_path / "none.json")])
+
+    assert [(gap.name, gap.count) for gap in run.gaps] == [("device of no number", 1)]
+
+
+@pytest.mark.parametrize(("device", "word"), [(1, "cuda:1"), (1.5, "cuda:0"), (["h200"], "cuda:0")])
+def test_a_device_is_said_in_words(tmp_path, device, word):
+    path = relus(*ON).write(tmp_path / "two.json")
+    with pytest.raises(BadInput, match=f'device is text, the name of one or "{word}", not '):
+        rl.load(path, device=device)
 
 
 ON = [(0, 30), (0, 30), (0, 30), (1, 80)]  # device 0 is at work for longest

@@ -1,8 +1,12 @@
 """Times that lie outside what was recorded: unknown and counted, never part of a sum."""
 
+from functools import partial
+
 import pytest
 
 from roofline.importers import load
+from roofline.importers.kineto import trace as importer
+from roofline.importers.kineto.stretches.divide import Stretches
 from roofline.program import read
 from tests.importers.kineto.traces import Trace
 
@@ -130,3 +134,89 @@ def test_a_call_without_a_time_is_not_placed_against_the_times_of_others(tmp_pat
     assert item.measured_s == pytest.approx(120e-6)
     assert item.roof_fraction == pytest.approx(whole.roof_fraction)
     assert item.lost_s == pytest.approx(whole.lost_s)
+
+
+EPOCH_US, TWO_DAYS_US = 1.7e15, 2 * 86_400e6
+
+
+def left_out(run) -> list[str]:
+    return [line for line in run.recorder.warnings if "without a usable start" in line]
+
+
+@pytest.mark.parametrize("rows", [None, 4])
+@pytest.mark.parametrize(
+    ("base", "ts"),
+    [
+        (EPOCH_US, 1e-9),
+        (EPOCH_US, 1.0),
+        (EPOCH_US, 1e14),
+        (EPOCH_US, 2e15),
+        (EPOCH_US, EPOCH_US - TWO_DAYS_US),
+        (EPOCH_US, EPOCH_US + TWO_DAYS_US),
+        (1000.0, 1e14),
+        (1000.0, 2e15),
+        (1000.0, 1000.0 - TWO_DAYS_US),
+    ],
+)
+def test_an_operator_far_from_all_others_is_left_out(tmp_path, monkeypatch, rows, base, ts):
+    """In one stretch and in several: four relus take from 0 to the kernel's end at 320 + 30 us."""
+    if rows is not None:
+        monkeypatch.setattr(importer, "Stretches", partial(Stretches, rows=rows))
+    trace = relus(base=base)
+    trace.op("aten::gelu", 360, 5, X)["ts"] = ts
+    run = load([trace.write(tmp_path / "far.json")])
+
+    assert left_out(run) == ["left out, without a usable start: 1 event"]
+    assert run.steps[0].duration_ns == pytest.approx(350_000, abs=1)
+    assert [item.name for item in read(run).by("operator")] == ["aten::relu"]
+
+
+def test_a_launch_far_from_all_others_is_left_out(tmp_path):
+    """Its kernel stays, and nobody knows who launched it."""
+    trace = relus()
+    trace.events[-2]["ts"] = 1e14
+    run = load([trace.write(tmp_path / "far.json")])
+
+    assert left_out(run) == ["left out, without a usable start: 1 event"]
+    assert [(gap.name, gap.count, gap.seconds) for gap in run.gaps] == [
+        ("activities without a launch", 1, pytest.approx(30e-6)),
+    ]
+
+
+@pytest.mark.parametrize("host", [True, False])
+@pytest.mark.parametrize("off", [-TWO_DAYS_US, TWO_DAYS_US])
+def test_a_kernel_of_no_launch_far_from_all_others_is_left_out(tmp_path, host, off):
+    """With a host beside them from 0 on, without one from the first kernel's start at 20 us on."""
+    trace = relus()
+    trace.kernel("stray", 420 + off, 30)
+    if not host:
+        trace.events = [event for event in trace.events if event["cat"] == "kernel"]
+    run = load([trace.write(tmp_path / "far.json")])
+
+    assert left_out(run) == ["left out, without a usable start: 1 event"]
+    assert run.steps[0].duration_ns == pytest.approx(350_000 if host else 330_000, abs=1)
+
+
+def test_a_record_of_the_profiler_far_from_all_others_says_nothing(tmp_path):
+    """A recording of two days would let a kernel of 3.4 s pass that is the last of its stream."""
+    trace = relus()
+    odd(trace, 420, 3.4e6)
+    trace.add("Trace", "PyTorch Profiler (0)", -TWO_DAYS_US, TWO_DAYS_US + 1e7)
+    _, durations = loaded(tmp_path, trace)
+
+    assert durations == [None]
+
+
+def test_a_device_with_another_clock_is_no_doubt(tmp_path):
+    """Host since 1970, device since it was started: most events are the device's, all are kept."""
+    trace = Trace(base=EPOCH_US)
+    for at in range(0, 400, 100):
+        trace.op("aten::relu", at, 5, X)
+        for later in range(4):
+            number = 10 + at
+            launch = at + 1 if later == 0 else None
+            trace.kernel("relu", at + 20 * later - 1e15, 10, launch=launch, correlation=number)
+    run = load([trace.write(tmp_path / "clocks.json")])
+
+    assert not run.recorder.warnings
+    assert read(run).whole.busy_s == pytest.approx(160e-6)  # 4 of 10 us, four times

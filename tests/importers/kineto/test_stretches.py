@@ -171,6 +171,43 @@ def test_a_duration_that_cannot_be_at_the_end_of_a_stretch(monkeypatch, tmp_path
     assert len(unknown) == 9
 
 
+def test_a_stream_of_few_kernels_is_doubted_alike_in_stretches(monkeypatch, tmp_path):
+    """Stream 9 runs every tenth time, for 5 us, and once for 3 ms by the trace: 600 times as long.
+
+    Of the stretch in which it stands it is the stream's only one, and so would be its median.
+    """
+    trace = Trace()
+    for at in range(60):
+        trace.op("aten::mul", 100 * at, 50, ((4,), "fp32"), ((4,), "fp32"))
+        stream = 9 if at % 10 == 5 else 7
+        trace.kernel(
+            "k", 100 * at + 20, 3000 if at == 15 else 5, launch=100 * at + 10, stream=stream
+        )
+    path = trace.write(tmp_path / "few.json")
+    again, stretches = in_stretches(monkeypatch, path, 30)
+
+    assert stretches > 5
+    same(load([path]), again)
+    unknown = [r for r in again.rows() if r["kind"] == "kernel" and r["duration_ns"] is None]
+    assert [(row["start_ns"], row["stream"]) for row in unknown] == [(1_520_000, 9)]
+
+
+def test_a_long_kernel_of_two_that_overlap_is_believed_where_nothing_ended(tmp_path):
+    """On one stream 2 ms from 900 us on, in it 3 ms from 1,000 on; the next ends at 3,005 us.
+
+    That is after the first ended and before the second did: only the second cannot be.
+    """
+    trace = Trace()
+    for number, (at, us) in enumerate([(0, 5), (900, 2000), (1000, 3000), (3000, 5), (5000, 5)]):
+        trace.op("aten::mul", 10 * number, 5, ((4,), "fp32"), ((4,), "fp32"))
+        trace.kernel("k", at + 100, us, launch=10 * number + 1)
+    run = load([trace.write(tmp_path / "two.json")])
+
+    assert [row["duration_ns"] for row in run.rows() if row["kind"] == "kernel"] == [
+        5_000, 2_000_000, None, 5_000, 5_000,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "kept_of",
     [{"cpu_op", "user_annotation"}, {"kernel"}, {"kernel", "cuda_runtime"}],

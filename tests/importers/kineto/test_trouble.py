@@ -136,6 +136,20 @@ def test_durations_below_zero_of_zero_and_a_start_of_zero(tmp_path):
     assert run.steps[0].duration_ns == 430_001  # 0 to 410 + 20 us
 
 
+def test_a_duration_that_is_not_there_is_said(tmp_path):
+    """Of a kernel and of an operator, beside one below zero."""
+    trace = Trace()
+    for number in range(3):
+        matmul(trace, 200 * number)
+    del trace.events[2]["dur"]
+    del trace.events[3]["dur"]
+    trace.events[-1]["dur"] = -1
+    run = load([trace.write(tmp_path / "absent.json")])
+
+    assert "unknown, since not recorded: 2 durations" in said(run)
+    assert "unknown, since below zero or no number: 1 duration" in said(run)
+
+
 @pytest.mark.parametrize("unit", ["ns", "ms", "us"])
 def test_times_are_microseconds_whatever_the_display_unit(tmp_path, unit):
     trace = Trace(displayTimeUnit=unit)

@@ -26,19 +26,21 @@ class Sum:
     """How many, and their time as far as it is known."""
 
     count: int = 0
-    ns: int = 0
+    ns: int | None = None  # None: of none of them
 
     def add(self, durations: "pa.Array") -> None:
         """Take in so many more."""
         import pyarrow.compute as pc
 
         self.count += len(durations)
-        self.ns += pc.sum(durations).as_py() or 0
+        ns = pc.sum(durations).as_py()
+        if ns is not None:
+            self.ns = (self.ns or 0) + ns
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> float | None:
         """The time."""
-        return self.ns / 1e9
+        return _seconds(self.ns)
 
 
 class Tally:
@@ -86,7 +88,8 @@ class Tally:
                 count=self._lost.count,
             )
         if self._replayed.count:
-            share = self._replayed.ns / self._ran.ns if self._ran.ns else None
+            some, all_ = self._replayed.ns, self._ran.ns
+            share = some / all_ if some is not None and all_ else None
             yield Gap(
                 name="graph launches",
                 what=(
@@ -117,15 +120,19 @@ def elsewhere(devices: Mapping[int, Spent], told: Mapping[str, Any]) -> Iterator
     gpus = about.gpus(told, devices)
     for gpu, (device, spent) in islice(zip(gpus, devices.items(), strict=True), 1, None):
         yield Gap(
-            name=f"device {device}",
+            name="device of no number" if device == NONE else f"device {device}",
             what=(
                 "a run is of one device: what ran on this one, "
                 f"{number_of(spent.count, 'device activity')}, is not in it, "
                 f"nor are the operators that worked there alone{way_to(gpu, gpus)}"
             ),
-            seconds=spent.ns / 1e9,
+            seconds=_seconds(spent.ns),
             count=spent.count,
         )
+
+
+def _seconds(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e9
 
 
 def _not_read(columns: Columns) -> Iterator[Gap]:

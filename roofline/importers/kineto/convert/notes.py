@@ -25,6 +25,8 @@ def of_file(reader: Reader, columns: Columns) -> Iterator[str]:
     if columns.negative:
         durations = number_of(columns.negative, "duration")
         yield f"unknown, since below zero or no number: {durations}"
+    if columns.absent:
+        yield f"unknown, since not recorded: {number_of(columns.absent, 'duration')}"
 
 
 def of_times(doubt: Doubt) -> Iterator[str]:

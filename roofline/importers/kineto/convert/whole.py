@@ -24,6 +24,7 @@ from roofline.importers.kineto.join.steps import measured
 from roofline.importers.kineto.join.walked import Walked, Whole, Work
 from roofline.importers.kineto.read.columns import Columns, Numbers
 from roofline.importers.kineto.stretches.divide import Stretches
+from roofline.importers.kineto.stretches.doubt import Doubt
 from roofline.importers.kineto.stretches.times import integers
 from roofline.kept import Shelf
 from roofline.runfile import Gap, Signature, Step
@@ -42,7 +43,7 @@ class Converted:
     gaps: tuple[Gap, ...]
     warnings: tuple[str, ...]
     how: str  # the steps were found, in words
-    device: int | None  # the device that most of the work ran on; None: nothing ran on one
+    device: int | None  # the one of several that the run is of; None: nothing ran on one
 
 
 def convert(
@@ -56,6 +57,8 @@ def convert(
     whole.overhead(columns)
     several = stretches.divide() > 1
     walked = Shelf(several)
+    columns.untimed += stretches.found.apart
+    whole.doubt += Doubt(overlong=stretches.overlong)
     for stretch in stretches:
         walked.put(whole.walk(stretch))
     by_id = whole.matched and not whole.nests

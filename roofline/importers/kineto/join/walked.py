@@ -13,7 +13,7 @@ from roofline.importers.kineto.join.overhead import Interval, merged, without
 from roofline.importers.kineto.join.steps import Cut, Window, cut, used
 from roofline.importers.kineto.read.columns import NONE, OP, Activities, Columns, Spans
 from roofline.importers.kineto.stretches.divide import Stretch
-from roofline.importers.kineto.stretches.doubt import Doubt, doubted
+from roofline.importers.kineto.stretches.doubt import Doubt, without_zero
 from roofline.importers.kineto.stretches.outside import within
 from roofline.importers.kineto.stretches.times import Times, in_order, integers, octets
 
@@ -93,7 +93,7 @@ class Whole:
         columns.activities, ran, found = of_device(
             columns.activities, stretch.ran, found, stretch.device
         )
-        ran, doubt = doubted(columns.activities, ran, stretch.following)
+        ran, zero = without_zero(ran)
         ran, outside = within(ran, spans.start.take(found.launch), stretch.window)
         started = integers(found.started)
         walk = Walk(columns, self.modules, integers(spans.end), started)
@@ -106,7 +106,7 @@ class Whole:
         self.nests |= nests
         self.matched |= found.launch.null_count < len(found.launch)
         self.doubtful += found.doubtful
-        self.doubt += doubt + outside
+        self.doubt += zero + outside
         self.activities += len(columns.activities)
         self.done = _extreme(max, self.done, ran.end)
         self.idle = without(self.idle, ran)

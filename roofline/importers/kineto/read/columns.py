@@ -77,7 +77,7 @@ class Activities:
         self.correlation = array("q")
         self.external = array("q")
         self.stream = array("q")
-        self.device = array("i")
+        self.device = array("q")
         self.process = array("i")  # number of the pid that stands with it
 
     def __len__(self) -> int:
@@ -111,6 +111,7 @@ class Columns:
         self.frames = 0  # Python frames, which are not read
         self.untimed = 0  # events without a usable start
         self.negative = 0  # durations below zero or not a number
+        self.absent = 0  # durations that are not recorded
         self.first_us: int | None = None  # the moment times count from, as the trace writes it
         self._thread_of: dict[Any, int] = {}
         self._process_of: dict[Any, int] = {}
@@ -255,6 +256,7 @@ class Columns:
         if type(dur) is float and 0 <= dur < _LONGEST_US:
             return dur
         if dur is None:
+            self.absent += 1
             return nan
         found = number(dur)
         if found is None or not 0 <= found < _LONGEST_US:

@@ -15,7 +15,7 @@ Choose = Callable[[Sequence[int]], int]
 
 
 def busiest(devices: Sequence[int]) -> int:
-    """The one that was at work for longest."""
+    """The one with most kernel time."""
     return 0
 
 
@@ -24,13 +24,13 @@ class Spent:
     """What ran on one device."""
 
     count: int
-    ns: int
+    ns: int | None  # together, as far as known; None: of none of them
 
 
 def spent(ran: "pa.Table", of: Window | None) -> Mapping[int, Spent]:
-    """By device, the one that was at work for longest first.
+    """By device, the one with most kernel time first: a sum over streams, copies included.
 
-    A duration longer than the window tells nothing about who worked.
+    A duration of zero is not known, and one longer than the window tells nothing about who worked.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -38,13 +38,17 @@ def spent(ran: "pa.Table", of: Window | None) -> Mapping[int, Spent]:
     found: dict[int, Spent] = {}
     for batch in ran.select(["device", "duration"]).to_batches():
         device, duration = batch.columns
+        wrong = pc.equal(duration, 0)
         if of is not None:
-            long = pc.greater(duration, of.limit - of.first)
-            duration = pc.if_else(long, pa.scalar(None, pa.int64()), duration)
+            wrong = pc.or_(wrong, pc.greater(duration, of.limit - of.first))
+        duration = pc.if_else(wrong, pa.scalar(None, pa.int64()), duration)
         rows = pa.table({"device": device, "duration": duration})
         sums = rows.group_by("device").aggregate([("duration", "sum"), ([], "count_all")])
         columns = (sums[name].to_pylist() for name in ("device", "count_all", "duration_sum"))
         for at, count, ns in zip(*columns, strict=True):
-            before = found.get(at, Spent(0, 0))
-            found[at] = Spent(before.count + count, before.ns + (ns or 0))
-    return dict(sorted(found.items(), key=lambda each: (-each[1].ns, -each[1].count, each[0])))
+            before = found.get(at, Spent(0, None))
+            some = [each for each in (before.ns, ns) if each is not None]
+            found[at] = Spent(before.count + count, sum(some) if some else None)
+    return dict(
+        sorted(found.items(), key=lambda each: (-(each[1].ns or 0), -each[1].count, each[0]))
+    )

@@ -12,7 +12,7 @@ all idle, and one whose launches are of several processes, since their numbers r
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roofline.importers.kineto.read.columns import (
@@ -24,9 +24,9 @@ from roofline.importers.kineto.read.columns import (
     Columns,
     Spans,
 )
-from roofline.importers.kineto.stretches.devices import Choose, Spent, busiest, spent
-from roofline.importers.kineto.stretches.doubt import Streams, earliest_ends
-from roofline.importers.kineto.stretches.outside import Window, window
+from roofline.importers.kineto.stretches.devices import Choose, Spent, busiest
+from roofline.importers.kineto.stretches.outside import Window
+from roofline.importers.kineto.stretches.survey import Survey, survey
 from roofline.importers.kineto.stretches.times import Times, arrow, ended, times
 from roofline.kept import Kept
 
@@ -46,7 +46,6 @@ class Stretch:
     columns: Columns
     spans: Times
     ran: Times
-    following: Streams = field(default_factory=dict)  # when the next stretch's first ones end
     window: Window | None = None  # in which the whole trace was recorded
     device: int | None = None  # the one that the run is of, where there are several
 
@@ -62,13 +61,18 @@ class Stretches:
         self._moved = 0  # spans among them
         self._moments: list[int] = []
         self._times: tuple[Times, Times] | None = None  # of all rows, where there is one stretch
-        self._window: Window | None = None
-        self.devices: Mapping[int, Spent] = {}  # known once divided; the run's own comes first
+        self.found = Survey()  # known once divided
+        self.devices: Mapping[int, Spent] = {}  # the same; the run's own comes first
 
     @property
     def device(self) -> int | None:
         """The device that the run is of; None: nothing ran on one."""
         return next(iter(self.devices), None)
+
+    @property
+    def overlong(self) -> int:
+        """How many of its durations cannot be, since later ones of the stream had ended."""
+        return 0 if self.device is None else self.found.overlong.get(self.device, 0)
 
     @property
     def spans(self) -> int:
@@ -82,21 +86,15 @@ class Stretches:
 
     def divide(self) -> int:
         """No more rows will come: how many stretches are there?"""
-        import pyarrow as pa
-
         if self._kept is None:
             columns = self._columns
-            of_spans, of_ran = times(columns.spans), times(columns.activities)
+            spans, ran = self._survey(_packed(columns.spans), _packed(columns.activities))
+            columns.spans, of_spans = _fewer(columns.spans, spans)
+            columns.activities, of_ran = _fewer(columns.activities, ran)
             self._times = of_spans, of_ran
-            device = arrow(columns.activities.device)
-            self._survey(
-                pa.table({"start": of_spans.start, "duration": of_spans.duration}),
-                pa.table({"device": device, "duration": of_ran.duration}),
-            )
             return 1
         self._move()
-        spans, ran = self._kept.take(_SPANS), self._kept.take(_RAN)
-        self._survey(spans, ran)
+        spans, ran = self._survey(self._kept.take(_SPANS), self._kept.take(_RAN))
         self._kept = Kept(most=0)
         self._moments = _moments(self._columns, spans, ran, self._rows)
         _part_spans(spans, self._moments, self._kept)
@@ -108,24 +106,23 @@ class Stretches:
         columns = self._columns
         if self._times is not None:
             (of_spans, of_ran), self._times = self._times, None
-            yield Stretch(columns, of_spans, of_ran, window=self._window, device=self.device)
+            yield Stretch(columns, of_spans, of_ran, self.found.window, self.device)
             return
         assert self._kept is not None  # the rows of a trace that is not one stretch
-        ran = self._kept.take((_RAN, 0))
         for at in range(len(self._moments) + 1):
             part = copy(columns)  # names and calls are those of the whole trace
             part.spans, span_times = _unpacked(Spans(), self._kept.take((_SPANS, at)))
-            part.activities, ran_times = _unpacked(Activities(), ran)
-            ran = self._kept.take((_RAN, at + 1))
-            following = {} if ran is None else earliest_ends(ran)
-            yield Stretch(part, span_times, ran_times, following, self._window, self.device)
+            part.activities, ran_times = _unpacked(Activities(), self._kept.take((_RAN, at)))
+            yield Stretch(part, span_times, ran_times, self.found.window, self.device)
 
-    def _survey(self, spans: "pa.Table", ran: "pa.Table") -> None:
-        self._window = window(spans, self._columns.recorded)
-        devices = spent(ran, self._window)
+    def _survey(self, spans: "pa.Table", ran: "pa.Table") -> "tuple[pa.Table, pa.Table]":
+        """What of them is believed."""
+        spans, ran, self.found = survey(spans, ran, self._columns.recorded)
+        devices = self.found.devices
         chosen = self._choose(list(devices))
         own = list(devices)[chosen : chosen + 1]  # none where nothing ran on one
         self.devices = {device: devices[device] for device in (*own, *devices)}
+        return spans, ran
 
     def _move(self) -> None:
         if self._kept is None:
@@ -150,7 +147,7 @@ def _unpacked(into: Any, rows: "pa.Table | None") -> tuple[Any, Times]:
     """The columns again, and the times that stood among them."""
     import pyarrow as pa
 
-    if rows is None:
+    if rows is None or not rows.num_rows:
         return into, times(into)
     for name, values in vars(into).items():
         if name not in ("start", "duration"):
@@ -159,6 +156,14 @@ def _unpacked(into: Any, rows: "pa.Table | None") -> tuple[Any, Times]:
                 values.frombytes(octets[chunk.offset * size : (chunk.offset + len(chunk)) * size])
     start, duration = (pa.concat_arrays(rows[name].chunks) for name in ("start", "duration"))
     return into, ended(start, duration)
+
+
+def _fewer(of: Any, rows: "pa.Table") -> tuple[Any, Times]:
+    """Columns without the rows that a table of them no longer has, and the times in it."""
+    if len(of) != rows.num_rows or not rows.num_rows:
+        return _unpacked(type(of)(), rows)
+    start, duration = (rows[name].chunk(0) for name in ("start", "duration"))  # nothing was divided
+    return of, ended(start, duration)
 
 
 def _moments(columns: Columns, spans: "pa.Table", ran: "pa.Table", rows: int) -> list[int]:

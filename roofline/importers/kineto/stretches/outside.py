@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from roofline.importers.kineto.stretches.doubt import Doubt
 from roofline.importers.kineto.stretches.times import Times, arrow, ended, integers
+from roofline.importers.limits import LONGEST_NS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +22,7 @@ _CLOCKS = 10  # assumed: so many times the usual lead over a launch is not the c
 _EARLY_NS = 500_000  # assumed: the clocks of host and device differ by less
 _RECORDED = 0.01  # of the recorded time, and 1 ms: what was later the profiler would have dropped
 _LATE_NS = 1_000_000
+_MOST_NS = (1 << 63) - 1  # that a column holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,8 @@ class Window:
     def limit(self) -> int:
         """What ends later is looked at."""
         length = self.last - self.first
-        return self.last + int(
-            _RECORDED * length + _LATE_NS if self.recorded else _TIMES * max(length, 1)
-        )
+        after = _RECORDED * length + _LATE_NS if self.recorded else _TIMES * max(length, 1)
+        return self.last + min(int(after), LONGEST_NS)
 
 
 def window(spans: "pa.Table", recorded: Iterable[tuple[float, float]]) -> Window | None:
@@ -51,7 +52,12 @@ def window(spans: "pa.Table", recorded: Iterable[tuple[float, float]]) -> Window
     if not ends:
         return None
     first, last = min(first for first, _ in ends), max(last for _, last in ends)
-    records = [(round(begin * 1000), round((begin + us) * 1000)) for begin, us in recorded]
+    records = [
+        (begun, round((begin + us) * 1000))
+        for begin, us in recorded
+        for begun in [round(begin * 1000)]
+        if abs(begun - first) <= LONGEST_NS  # else its start was not recorded either
+    ]
     if records:
         begun, done = min(b for b, _ in records), max(d for _, d in records)
         if begun - _LATE_NS <= first and last <= done + _LATE_NS:  # else cut from another
@@ -89,7 +95,7 @@ def _early(at: Times, launched: "pa.Array") -> set[int]:
     if (pc.max(lead).as_py() or 0) <= _EARLY_NS:
         return set()
     usual = pc.quantile(pc.max_element_wise(lead, 0, skip_nulls=False), 0.5)[0].as_py()
-    allowed = pa.scalar(max(_EARLY_NS, int(_CLOCKS * usual)), pa.int64())
+    allowed = pa.scalar(min(max(_EARLY_NS, int(_CLOCKS * usual)), _MOST_NS), pa.int64())
     return set(pc.indices_nonzero(pc.greater(lead, allowed)).to_pylist())
 
 
