@@ -53,6 +53,9 @@ def said(
     >>> said(ncu_cache="none", ncu_clock="base").ncu_clock
     <ClockState.BASE: 'base'>
     """
+    if device is not None and not isinstance(device, str):
+        which = f"cuda:{device}" if type(device) is int and device >= 0 else "cuda:0"
+        raise BadInput(f'device is text, the name of one or "{which}", not {device!r}')
     for option, word, words in (
         ("decimal", decimal, _MARKS),
         ("ncu_cache", ncu_cache, tuple(_CACHES)),
