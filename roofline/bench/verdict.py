@@ -14,8 +14,9 @@ TREND = 0.5  # Kendall's rank correlation with time that makes such a change a d
 APART = 0.03  # distance of two modes, over the median
 DISTINCT = 4.0  # the same in units of the wider mode's own quartile distance
 MINORITY = 0.15  # least share of the samples in the smaller mode: fewer are outliers
+WIDE = 0.10  # farther side of the 95 % interval of the median, over the median
 
-Shape = Literal["stable", "drifting", "bimodal", "too few"]
+Shape = Literal["stable", "drifting", "bimodal", "wide", "too few"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,22 @@ def verdict(samples: Sequence[float], unit: str) -> Verdict:
     """Judge positive `samples`, in `unit` ("B/s"), in the order they were taken.
 
     A trend over time comes first: samples that fell from one level to another are drifting, not
-    bimodal.  A few outliers are stable: the median does not feel them.
+    bimodal.  A few outliers are stable: the median does not feel them.  Samples of neither shape
+    are wide when they do not tell the median to within a tenth; six are enough to see that.
 
     >>> verdict([1e9, 1.2e9] * 10, "B/s")
     Verdict(shape='bimodal', why='bimodal: 50 % of samples near 1.00 GB/s, 50 % near 1.20 GB/s')
     """
     if len(samples) < ENOUGH:
-        return Verdict("too few", f"only {number_of(len(samples), 'sample')}, {ENOUGH} are needed")
-    return _drift(samples) or _modes(samples, unit) or Verdict("stable")
+        few = f"only {number_of(len(samples), 'sample')}, {ENOUGH} are needed"
+        return _wide(samples, unit) or Verdict("too few", few)
+    return _drift(samples) or _modes(samples, unit) or _wide(samples, unit) or Verdict("stable")
 
 
 def unstable(samples: Sequence[float], unit: str) -> str:
     """Why no one number stands for `samples`; "" where one does, or where they are too few."""
     found = verdict(samples, unit)
-    return found.why if found.shape in ("drifting", "bimodal") else ""
+    return found.why if found.shape in ("drifting", "bimodal", "wide") else ""
 
 
 def _drift(samples: Sequence[float]) -> Verdict | None:
@@ -88,3 +91,14 @@ def _modes(samples: Sequence[float], unit: str) -> Verdict | None:
         f"bimodal: {share:.0f} % of samples near {show(low.median, unit)}, "
         f"{100 - share:.0f} % near {show(high.median, unit)}",
     )
+
+
+def _wide(samples: Sequence[float], unit: str) -> Verdict | None:
+    """An interval of the median that reaches far to one side; None where there is no interval."""
+    found = spread(samples)
+    if found.low is None or found.high is None:
+        return None
+    if max(found.high - found.median, found.median - found.low) <= WIDE * found.median:
+        return None
+    low, high = show(found.low, unit), show(found.high, unit)
+    return Verdict("wide", f"wide: 95 % of the median between {low} and {high}")

@@ -61,6 +61,23 @@ def test_a_slide_of_two_percent_is_stable():
     assert verdict([100 - 2 * i / 29 for i in range(30)]).stable
 
 
+def test_samples_that_do_not_tell_their_median_are_wide():
+    """10 to 29: with 20 samples the interval is from the 6th to the 15th; 24 is 23 % over 19.5."""
+    samples = [10.0 + i for i in range(20)]
+    random.Random(5).shuffle(samples)
+    found = verdict(samples)
+    assert (found.shape, found.stable) == ("wide", False)
+    assert found.why == "wide: 95 % of the median between 15.0 B/s and 24.0 B/s"
+    assert judging.unstable(samples, "B/s") == found.why
+
+
+def test_six_samples_are_enough_to_be_wide_and_five_are_not():
+    """The interval of six is all of them: 80 to 120 about 100."""
+    assert verdict([100.0, 80.0, 90.0, 120.0, 100.0, 110.0]).shape == "wide"
+    assert verdict([100.0, 80.0, 90.0, 120.0, 100.0]).shape == "too few"
+    assert verdict([100.0, 96.0, 98.0, 104.0, 100.0, 102.0]).shape == "too few"
+
+
 def test_few_samples_have_no_shape():
     assert verdict([1.0] * 9).shape == "too few"
     assert verdict([1.0] * 10).stable

@@ -175,3 +175,14 @@ def test_circumstances_stand_behind_the_method_and_lost_samples_are_counted():
     assert parts[1].startswith("clock between samples")
     assert parts[-3:-1] == ["torch 2.11", "2 other processes on cuda:1"]
     assert (found.provenance.spread.n, found.provenance.spread.dropped) == (18, 2)
+
+
+def test_a_wide_interval_is_taken_once_more_and_marked(monkeypatch):
+    """15 rates of 1 to 1.7 in no order, as pageable copies are: retaken once, and it is bounded."""
+    wide = taken([1e9 * (1 + 0.05 * (7 * i % 15)) for i in range(15)])
+    answers = [wide, wide]
+    timer = Timer(CARD, None, Effort(count=15, sample_s=1e-3, pause_s=0.0))  # type: ignore[arg-type]
+    monkeypatch.setattr(Timer, "take", lambda *_args, **_kw: answers.pop(0))
+    found = Recorder(timer, ()).ceiling(TENSOR_BF16, Load(lambda _: None, 1.0), "copy", ())
+    assert answers == []
+    assert found.provenance.spread.unstable.startswith("wide: 95 % of the median between ")
