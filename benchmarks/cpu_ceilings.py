@@ -23,6 +23,7 @@ from statistics import median
 import torch
 
 from roofline.bench.cpu import host, making
+from roofline.bench.cpu.chosen import sampled
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.matrix import Effort, product
 from roofline.bench.cpu.memory import bandwidths
@@ -90,7 +91,7 @@ def our_memory(crew: Crew, cpus: tuple[int, ...], size: int) -> Turn:
     caches = host.caches(cpus)
     plan = Plan(
         per_octave=2, largest=size, caches=max(caches.values(), default=32 * MIB),
-        sample_s=2e-3, rounds=3, least_rounds=3, budget_s=60,
+        sample_s=2e-3, visit=1, rounds=3, least_rounds=3, budget_s=60,
     )  # fmt: skip
 
     def turn() -> dict[str, float]:
@@ -129,13 +130,16 @@ def their_memory(crew: Crew, cpus: tuple[int, ...], size: int) -> Turn:
 def our_arithmetic(crew: Crew, leader: Crew, threads: int) -> Turn:
     """Register chains, and the best product of the search."""
     made = making.make()
-    effort = Effort(largest=max(SIZES), count=SAMPLES, sample_s=5e-3, slowest_s=0.04, search_s=1.0)
+    effort = Effort(
+        largest=max(SIZES), count=SAMPLES, sample_s=5e-3, slowest_s=0.04, search_s=1.0, least_s=0.0
+    )
 
     def turn() -> dict[str, float]:
         registers = {c.resource: c for c in chains(crew, made, SAMPLES, 2e-3, ())}
         found = {"fp32 registers": registers[VECTOR_FP32], "fp64 registers": registers[VECTOR_FP64]}
-        for resource, dtype, ways in PRODUCTS:
-            found[f"{dtype} product"] = product(leader, resource, dtype, ways, threads, effort, ())
+        chosen = [product(leader, *of, threads, effort, ()) for of in PRODUCTS]
+        for (_, dtype, _), best in zip(PRODUCTS, sampled(leader, chosen, SAMPLES), strict=True):
+            found[f"{dtype} product"] = best
         return {name: c.rate for name, c in found.items() if isinstance(c, Ceiling)}
 
     return turn

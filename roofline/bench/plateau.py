@@ -170,7 +170,7 @@ def levels(
     far = [
         p
         for p in found
-        if 2 * p.holds > largest or p.points[0].size >= beyond or p.holds >= 2 * beyond
+        if 2 * p.holds >= largest or p.points[0].size >= beyond or p.holds >= 2 * beyond
     ]
     caches = [p for p in found if p not in far]
     named: dict[Resource, Plateau] = {DRAM: far[-1]} if far else {}

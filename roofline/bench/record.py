@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import median
 
 from roofline.bench.sample import FEWEST, TRUSTED, Samples
 from roofline.bench.verdict import unstable
 from roofline.device import Ceiling, Resource, Variant
 from roofline.provenance import Basis, Provenance, spread
+from roofline.units import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Absent:
 
 
 Found = Ceiling | Absent
+
+FAR = 0.8  # of the best rate that was seen: a median below it does not stand for the machine
 
 
 def absences(found: Iterable[Found]) -> list[str]:
@@ -44,10 +48,12 @@ def ceiling(
     method: str,
     conditions: Sequence[str],
     capacity: int | None = None,
+    seen: float = 0.0,
 ) -> Found:
     """The median of the clean samples as a ceiling; absent when too few of them are clean.
 
-    Samples stand in the order they were taken: a drift or two modes among them are told.
+    Samples stand in the order they were taken: a drift, two modes or a wide interval are told, and
+    so is a median far under the best that a search had `seen` (0 is no search), or sees now.
     `method` says in words what was timed and with which code; `conditions` what a reader needs
     to notice that the number no longer holds.
     """
@@ -60,7 +66,8 @@ def ceiling(
             f"{TRUSTED:.0%} and at least {FEWEST} are needed",
         )
     now = datetime.now(UTC)
-    shape = unstable(samples.rates, f"{resource.unit}/s")
+    unit = f"{resource.unit}/s"
+    shape = unstable(samples.rates, unit) or _short(samples.rates, seen, unit)
     found = spread(samples.rates, dropped=total - clean, unstable=shape)
     told = (*conditions, f"{clean} of {total} samples undisturbed", f"{now:%Y-%m-%dT%H:%M:%SZ}")
     return Ceiling(
@@ -76,3 +83,13 @@ def ceiling(
             spread=found,
         ),
     )
+
+
+def _short(rates: Sequence[float], seen: float, unit: str) -> str:
+    """Says so when the median is far under what the same work reached at its best; else ""."""
+    if not seen:
+        return ""
+    best, middle = max(seen, *rates), median(rates)
+    if middle >= FAR * best:
+        return ""
+    return f"short of its best: {show(best, unit)} was seen, {best / middle:.1f} times the median"

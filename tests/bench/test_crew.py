@@ -10,6 +10,7 @@ import pytest
 
 from roofline.bench.cpu import crew as crew_module
 from roofline.bench.cpu.crew import Crew, Load, _waited_s
+from roofline.bench.sample import Sample
 
 HERE = sorted(os.sched_getaffinity(0))
 TWO = pytest.mark.skipif(len(HERE) < 2, reason="needs two CPUs")
@@ -136,3 +137,27 @@ def test_waiting_for_a_cpu_is_counted():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     # While one ran its 50 ms the other waited; whoever finished first waited at least once.
     assert float(done.stdout) > 0
+
+
+def test_loads_take_turns_and_go_on_for_the_time_they_are_given(monkeypatch):
+    """A, B, A, B: two samples each are enough, and half a second of a made-up clock is not over."""
+    order: list[str] = []
+    now = iter(range(1000))
+    monkeypatch.setattr(crew_module.time, "perf_counter", lambda: next(now) / 8)
+    monkeypatch.setattr(
+        Crew, "sample", lambda _, load: order.append(load.keeps) or Sample(1.0, 1.0)
+    )
+    loads = [
+        Load(lambda *_, n=name: order.append(f"warm {n}"), 1.0, 1.0, keeps=name) for name in "AB"
+    ]
+    with Crew([HERE[:1]]) as crew:
+        short = crew.in_turns(loads, 2)
+    assert order == ["warm A", "A", "warm B", "B"] * 2
+    assert [len(of.all) for of in short] == [2, 2]
+    order.clear()
+    with Crew([HERE[:1]]) as crew:
+        longer = crew.in_turns(loads, 2, least_s=0.5)
+    assert (
+        order == ["warm A", "A", "warm B", "B"] * 3
+    )  # the clock says 1/8 at the first turn, 1/2 at the fourth
+    assert [len(of.all) for of in longer] == [3, 3]

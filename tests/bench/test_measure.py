@@ -127,6 +127,22 @@ def test_a_measurement_can_be_kept_and_read_again(measured, monkeypatch, tmp_pat
     assert kept.newest(cpu.device_id()) == measured[0]
 
 
+# What large caches cost.
+
+
+@pytest.mark.parametrize(
+    ("l3", "free", "quick", "full"),
+    [(32, 64, 512, 1024), (300, 64, 1200, 2400), (300, 2, 512, 512), (None, 64, 512, 1024)],
+)  # MiB, GiB, MiB, MiB: 16 and 32 times 32 MiB; 4 and 8 times 300; a quarter of what is free
+def test_the_largest_set_lies_beyond_the_caches_and_no_further_than_needed(
+    l3, free, quick, full, monkeypatch
+):
+    monkeypatch.setattr(host, "caches", lambda _: {L3: l3 << 20} if l3 else {})
+    monkeypatch.setattr(host, "free_memory", lambda: free << 30)
+    for depth, largest in ((ceilings._QUICK, quick), (ceilings._FULL, full)):
+        assert ceilings._plan(depth, (0,)).largest == largest << 20
+
+
 # Interruption.
 
 
@@ -228,7 +244,7 @@ def test_fp16_with_a_pipe_of_its_own_serves_both_accumulators():
     assert TENSOR_FP16 not in table
 
 
-EFFORT = Effort(largest=128, count=2, sample_s=1e-4, slowest_s=1.0, search_s=1.0)
+EFFORT = Effort(largest=128, count=2, sample_s=1e-4, slowest_s=1.0, search_s=1.0, least_s=0.0)
 
 
 def one_product(effort: Effort, dtype: str = "float32", way: str = "torch.mm"):

@@ -54,8 +54,8 @@ def asked(monkeypatch):
     return seen
 
 
-PLAN = Plan(per_octave=2, largest=1024 * MIB, caches=32 * MIB, sample_s=1e-3, rounds=1,
-            least_rounds=1, budget_s=8.0)  # fmt: skip
+PLAN = Plan(per_octave=2, largest=1024 * MIB, caches=32 * MIB, sample_s=1e-3, visit=1,
+            rounds=1, least_rounds=1, budget_s=8.0)  # fmt: skip
 
 
 def test_a_node_is_asked_for_its_memory_only(asked):

@@ -1,8 +1,11 @@
 """Rates of several threads that one thread alone exceeds are not believed."""
 
+from dataclasses import replace
+
 from roofline.bench.cpu.ceilings import _plausible
 from roofline.bench.record import Absent
-from roofline.device import DRAM, VECTOR_FP32, Ceiling, Reach, Variant
+from roofline.device import DRAM, TENSOR_BF16, VECTOR_FP32, Ceiling, Reach, Variant
+from roofline.provenance import spread
 from tests.runs import MEASURED
 
 
@@ -36,3 +39,23 @@ def test_about_equal_faster_or_different_ones_stay():
         made(VECTOR_FP32, 60e9, 2, reach=Reach.LIBRARY),
     ]
     assert _plausible(found) == found
+
+
+def test_more_cores_of_their_own_that_add_nothing_are_in_doubt():
+    """352 with both threads, 355 with one: twice that was to be expected."""
+    one, two = (
+        made(TENSOR_BF16, rate, n, reach=Reach.LIBRARY) for n, rate in ((1, 355e9), (2, 352e9))
+    )
+    drifted = replace(
+        two, provenance=replace(MEASURED, spread=spread([352e9] * 12, unstable="drifting: +4%"))
+    )
+    told = "not above one thread alone, 355 Gflop/s: disturbed"
+    for given, said in ((sampled(two), told), (drifted, f"drifting: +4%; {told}")):
+        kept, marked = _plausible([one, given])
+        assert kept == one
+        assert marked.rate == 352e9
+        assert marked.provenance.spread.unstable == said
+
+
+def sampled(ceiling):
+    return replace(ceiling, provenance=replace(MEASURED, spread=spread([ceiling.rate] * 12)))

@@ -74,6 +74,23 @@ def test_samples_that_are_no_one_number_say_so():
     assert found(samples(*[(50.0, 1.0), (80.0, 1.0), (50.0, 1.0)])).provenance.spread.unstable == ""
 
 
+def test_a_median_far_under_the_best_of_its_search_says_so():
+    """1030 was seen, and 355 is the middle of what followed: 2.9 times."""
+
+    def after(seen, *rates):
+        of = samples(*[(rate, 1.0) for rate in rates])
+        got = ceiling(L2, READ, of, method="", conditions=(), seen=seen)
+        return got.provenance.spread.unstable
+
+    slow = [354.0, 355.0, 356.0] * 4
+    assert after(1030.0, *slow) == ("short of its best: 1.03 kB/s was seen, 2.9 times the median")
+    assert after(360.0, *slow) == ""
+    # The search met the slow state too, and one sample the fast one.
+    assert "1.03 kB/s was seen" in after(360.0, *slow, 1030.0)
+    # Nothing was searched: a few outliers are no more than that.
+    assert after(0.0, *slow, 1030.0) == ""
+
+
 def test_absences_are_told_by_reason():
     copy = Variant(access="copy", threads=2)
     found = [

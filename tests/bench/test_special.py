@@ -3,6 +3,7 @@
 import torch
 
 from roofline.bench.cpu import special
+from roofline.bench.cpu.chosen import sampled
 from roofline.bench.sample import Sample, Samples
 
 
@@ -13,8 +14,8 @@ class Leader:
         load.run(0, 1)
         return Sample(rate=load.amount, busy=1.0)
 
-    def samples(self, load, count):
-        return Samples((self.sample(load),) * count)
+    def in_turns(self, loads, count, least_s):
+        return [Samples((self.sample(load),) * count) for load in loads]
 
 
 def test_every_function_is_a_way_of_its_own(monkeypatch):
@@ -27,7 +28,7 @@ def test_every_function_is_a_way_of_its_own(monkeypatch):
             assert torch.isfinite(own(x, out=out)).all()
 
         monkeypatch.setattr(torch, name, noted)
-    found = list(special.functions(Leader(), 1, 6, 1e-3, ["here"]))
+    found = sampled(Leader(), list(special.functions(Leader(), 1, 1e-3, ["here"])), 6)
 
     assert [c.variant.way for c in found] == list(special.FUNCTIONS)
     assert {c.rate for c in found} == {float(1 << 17)}  # the fastest of the sizes
@@ -41,6 +42,6 @@ def test_all_threads_have_elements_of_their_own(monkeypatch):
     monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
     monkeypatch.setattr(torch, "exp", lambda x, out: sizes.add(x.numel()))
     monkeypatch.setattr(special, "FUNCTIONS", ("exp",))
-    list(special.functions(Leader(), 2, 6, 1e-3, []))
+    list(special.functions(Leader(), 2, 1e-3, []))
 
     assert min(sizes) == 2 * 32_768

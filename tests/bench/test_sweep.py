@@ -33,8 +33,8 @@ def kernels(log: list) -> Kernels:
 
 def plan(**changes) -> Plan:
     usual = dict(
-        per_octave=1, largest=64 * KIB, caches=16 * KIB, sample_s=0.0, rounds=2, least_rounds=1,
-        budget_s=60.0,
+        per_octave=1, largest=64 * KIB, caches=16 * KIB, sample_s=0.0, visit=1, rounds=2,
+        least_rounds=1, budget_s=60.0,
     )  # fmt: skip
     return Plan(**(usual | changes))
 
@@ -80,7 +80,7 @@ def test_progress_never_goes_back():
 
 def test_a_set_far_larger_than_the_caches_is_walked_in_slices_around_and_around():
     log: list = []
-    # One array of 32 MiB is 4 slices of 8 MiB; caches of 1 MiB: 4 times that is far smaller.
+    # One array of 32 MiB is 4 slices of 8 MiB, the first of which fills caches of 1 MiB.
     load, warm = sweep._load(recorder(log), [(0, 0, 0)], 8 * MIB, 32 * MIB, plan(caches=1 * MIB))
     assert load.amount == 8 * MIB
     assert warm == 1
@@ -88,6 +88,24 @@ def test_a_set_far_larger_than_the_caches_is_walked_in_slices_around_and_around(
     load.run(0, 2)
     assert [a // MIB for a, *_ in log] == [0, 8, 16, 24, 0]
     assert {(elements, passes) for *_, elements, passes in log} == {(2 * MIB, 1)}
+
+
+def test_what_the_caches_may_hold_is_warmed_whole():
+    """32 MiB and caches of 17: once around its 4 slices, so that what stays in them is there."""
+    load, warm = sweep._load(recorder([]), [(0, 0, 0)], 8 * MIB, 32 * MIB, plan(caches=17 * MIB))
+    assert (load.amount, warm) == (8 * MIB, 4)
+
+
+def test_slices_leave_out_less_than_a_grain_each():
+    """39 MiB are 4 slices of 9.75 MiB, whole grains of 512 elements (2 KiB), and nothing more."""
+    log: list = []
+    load, warm = sweep._load(
+        recorder(log), [(0, 0, 0)], 39 * MIB // ELEMENT, 39 * MIB, plan(caches=64 * MIB), grain=512
+    )
+    load.run(0, warm)
+    assert warm == 4
+    assert [a for a, *_ in log] == [k * 9984 * KIB for k in range(4)]
+    assert load.amount == 9984 * KIB
 
 
 def test_warming_up_fills_the_caches_once():
@@ -108,12 +126,40 @@ def test_what_is_updated_in_place_moves_twice():
     assert one[1] == twice[1] == 1
 
 
-def test_a_set_near_the_caches_is_passed_over_whole():
+def test_a_set_of_few_slices_is_passed_over_whole():
     log: list = []
-    load, warm = sweep._load(recorder(log), [(64, 64, 64)], 8 * MIB, 32 * MIB, plan(caches=9 * MIB))
+    load, warm = sweep._load(recorder(log), [(64, 64, 64)], 6 * MIB, 24 * MIB, plan(caches=MIB))
     load.run(0, 5)
-    assert (load.amount, warm) == (32 * MIB, 1)
-    assert log == [(64, 64, 64, 8 * MIB, 5)]
+    assert (load.amount, warm) == (24 * MIB, 1)
+    assert log == [(64, 64, 64, 6 * MIB, 5)]
+
+
+def test_a_visit_takes_its_samples_after_one_warming_up():
+    log: list = []
+    with Crew([HERE[:1]]) as crew:
+        swept = sweep.sweep(crew, kernels(log), plan(visit=3, rounds=2))
+    assert {len(s.samples.all) for s in swept["read"]} == {6}
+    # Two rounds of 20 cells: 40 passes to warm up and 3 samples after each.
+    assert len(log) == 40 + 120
+
+
+def test_a_way_far_behind_is_tried_once_only():
+    cells = [
+        sweep._Cell("copy", way, size, load=None, warm=0, samples=[Sample(r, 1.0) for r in rates])
+        for way, size, rates in (
+            ("cached", 8, (1.0, 10.0)), ("past", 8, (6.0, 6.9)),  # 69 % of 10
+            ("cached", 16, (5.0, 7.0)), ("past", 16, (1.0, 10.0)),  # 70 %
+        )
+    ]  # fmt: skip
+    kept = [(c.way, c.size) for c in sweep._kept(cells)]
+    assert kept == [("cached", 8), ("cached", 16), ("past", 16)]
+
+
+def test_sizes_lead_down_from_the_largest():
+    """It lies a whole number of times beyond the caches: 2.5 MiB, 1.25, 640 KiB, ..."""
+    assert sweep._sizes(64 * KIB, 2560 * KIB, 1) == [
+        k * KIB for k in (80, 160, 320, 640, 1280, 2560)
+    ]
 
 
 # From a sweep to ceilings.
@@ -158,6 +204,33 @@ def test_each_plateau_becomes_a_ceiling_and_each_missing_level_a_sentence():
     assert "cached stores" in l1.provenance.source
     assert "8 B an element counted" in dram.provenance.conditions
     assert "2 MiB to 256 MiB of a sweep over 8 KiB to 256 MiB" in dram.provenance.conditions
+
+
+def test_a_sweep_that_cannot_leave_the_caches_gives_no_memory():
+    """256 MiB beside an advertised 300 MiB: what is flat at its end is a cache."""
+    *_, dram = levels(THREE, advertised={L1: 32 * KIB, L2: MIB, L3: 300 * MIB})
+    assert dram == Absent(
+        DRAM,
+        Variant(access="copy", threads=1),
+        "working sets end at 256 MiB for want of free memory, within 2 times the caches' 300 MiB",
+    )
+    *_, dram = levels(THREE, advertised={L1: 32 * KIB, L2: MIB, L3: 128 * MIB})
+    assert dram.rate == 10e9
+
+
+@pytest.mark.parametrize(
+    ("level", "way", "moves"),
+    [(0, "cached stores", False), (1, "cached stores", True), (3, "non-temporal stores", False)],
+)
+def test_stores_read_lines_only_where_they_miss(level, way, moves):
+    """L1 holds what is written there; beyond it a line comes first, except past the caches."""
+    of = [Swept(s.size, way, s.samples) for s in THREE]
+    for access, moved in (("copy", 12), ("triad", 16), ("write", 8)):
+        told = levels(of, access=access)[level].provenance.conditions
+        assert (f"cached stores make the hardware move {moved}" in told) is moves
+        assert (
+            "make the hardware move" not in levels(of, access="read")[level].provenance.conditions
+        )
 
 
 def test_of_a_node_alone_its_memory_is_looked_for():

@@ -8,18 +8,19 @@ from functools import partial
 from importlib.util import find_spec
 
 from roofline.bench.cpu import host, lacking, making
+from roofline.bench.cpu.chosen import Chosen, sampled
 from roofline.bench.cpu.crew import TIMER, Crew
 from roofline.bench.cpu.dispatch import dispatch
 from roofline.bench.cpu.faults import page_fault
 from roofline.bench.cpu.kernels import Kernels
-from roofline.bench.cpu.matrix import Effort, products
+from roofline.bench.cpu.matrix import Effort, products, without_fallbacks
 from roofline.bench.cpu.memory import bandwidths
 from roofline.bench.cpu.special import functions
 from roofline.bench.cpu.sweep import Plan
 from roofline.bench.cpu.vector import chains
 from roofline.bench.record import Absent, Found, absences
-from roofline.device import Ceiling, Device, Fact, Resource, Variant
-from roofline.units import number_of
+from roofline.device import DRAM, L3, Ceiling, Device, Fact, Resource, Variant
+from roofline.units import number_of, show
 
 # (what is being measured, share of the whole that is done)
 Progress = Callable[[str, float], None]
@@ -28,6 +29,7 @@ _MIB = 1 << 20
 _NODE_SHARE = 0.25  # of the time that the whole machine gets
 _BEYOND = 4  # sizes of the outermost caches, from which on a node's memory is looked for
 AT_LEAST = 0.9  # of one thread's rate, that several must reach to be believed
+_SHARED = (L3, DRAM)  # by cores
 
 
 class Stopped(KeyboardInterrupt):
@@ -42,23 +44,29 @@ class Stopped(KeyboardInterrupt):
 class _Depth:
     """How thorough a measurement is."""
 
-    sweep_s: float  # for each number of threads
+    sweep_s: float  # for each number of threads, with making the arrays
     per_octave: int
+    visit: int
     rounds: int
     past_caches: int  # largest working set, in sizes of the outermost caches
-    most: int  # B, the largest working set ever
+    enough: int  # the same, where that would be more than `most`
+    most: int  # B
     sample_s: float
     count: int  # samples of everything that is not a sweep
     matrix: Effort
 
 
 _QUICK = _Depth(
-    sweep_s=2.7, per_octave=2, rounds=12, past_caches=16, most=4096 * _MIB, sample_s=1e-3, count=12,
-    matrix=Effort(largest=512, count=8, sample_s=2e-3, slowest_s=0.02, search_s=0.15),
+    sweep_s=4.0, per_octave=2, visit=2, rounds=8, past_caches=16, enough=4, most=1024 * _MIB,
+    sample_s=1e-3, count=12, matrix=Effort(
+        largest=512, count=12, sample_s=2e-3, slowest_s=0.02, search_s=0.15, least_s=1.0,
+    ),
 )  # fmt: skip
 _FULL = _Depth(
-    sweep_s=13.0, per_octave=4, rounds=30, past_caches=32, most=4096 * _MIB, sample_s=1e-3,
-    count=40, matrix=Effort(largest=1536, count=25, sample_s=2e-3, slowest_s=0.04, search_s=1.0),
+    sweep_s=16.0, per_octave=4, visit=2, rounds=15, past_caches=32, enough=8, most=2048 * _MIB,
+    sample_s=1e-3, count=40, matrix=Effort(
+        largest=1536, count=25, sample_s=2e-3, slowest_s=0.04, search_s=1.0, least_s=5.0,
+    ),
 )  # fmt: skip
 
 
@@ -74,7 +82,8 @@ class _Part:
 def measure(quick: bool = False, progress: Progress | None = None) -> Device:
     """Measure this CPU with one thread and with one on every core.
 
-    About a minute, ten seconds when `quick`.  Ctrl-C raises `Stopped` with what there is.
+    About a minute, 10 to 15 seconds when `quick`; longer while other programs use the cores.
+    Ctrl-C raises `Stopped` with what there is.
     """
     tell = progress or (lambda _what, _share: None)
     tell("making kernels", 0.0)
@@ -135,21 +144,25 @@ def _parts_of(
     told, threads = _conditions(used), len(used)
     native = (*told, made.made_by)
 
-    def registers(_: object) -> Iterator[Found]:
+    def registers(_: object) -> Iterable[Found]:
         with Crew([{c} for c in used]) as crew:
-            yield from chains(crew, made, depth.count, depth.sample_s, native)
+            return chains(crew, made, depth.count, depth.sample_s, native)
 
     def memory(tick: Callable[[float], None]) -> Iterator[Found]:
         with Crew([{c} for c in used]) as crew:
             plan = _plan(depth, used)
             yield from bandwidths(crew, made, plan, host.caches(used), native, tick)
 
-    def torch(_: object) -> Iterator[Found]:
+    def torch(_: object) -> Iterable[Found]:
+        effort = depth.matrix
         with Crew([used]) as leader:
+            chosen: list[Chosen | Absent] = []
             if threads == 1:
-                yield dispatch(leader, depth.count, depth.sample_s, told)
-            yield from functions(leader, threads, depth.count, depth.sample_s, told)
-            yield from products(leader, threads, depth.matrix, told, _lacking(found))
+                chosen.append(dispatch(depth.sample_s, told))
+            chosen += functions(leader, threads, depth.sample_s, told)
+            chosen += products(leader, threads, effort, told, _lacking(found))
+            taken = sampled(leader, chosen, effort.count, effort.least_s)
+        return without_fallbacks(taken) if threads == 1 else taken
 
     name = number_of(threads, "thread")
     if made.chains:
@@ -176,7 +189,8 @@ def _torch_threads_kept() -> Iterator[None]:
 
 def _plan(depth: _Depth, used: tuple[int, ...]) -> Plan:
     outermost = max(host.caches(used).values(), default=32 * _MIB)
-    largest = min(max(256 * _MIB, depth.past_caches * outermost), depth.most)
+    most = max(depth.most, depth.enough * outermost)
+    largest = min(max(256 * _MIB, depth.past_caches * outermost), most)
     if (free := host.free_memory()) is not None:
         largest = min(largest, free // 4)
     return Plan(
@@ -185,8 +199,9 @@ def _plan(depth: _Depth, used: tuple[int, ...]) -> Plan:
         caches=outermost,
         # Threads start together to within some 50 us; that must be little beside a sample.
         sample_s=depth.sample_s * (1 if len(used) == 1 else 3),
+        visit=depth.visit,
         rounds=depth.rounds,
-        least_rounds=3,
+        least_rounds=2,
         budget_s=depth.sweep_s,
     )
 
@@ -214,7 +229,8 @@ def _plausible(found: Sequence[Found]) -> list[Found]:
     """What was found, without rates of several threads that one thread alone exceeds.
 
     More cores cannot do less: what says so was measured while other programs held the machine,
-    however undisturbed its few samples look.
+    however undisturbed its few samples look.  Of what cores have each for themselves a little less
+    is in doubt too, and said to be; of what they share several may get what one gets.
     """
     alone: dict[tuple[Resource, Variant], float] = {
         (f.resource, f.variant): f.rate
@@ -226,11 +242,23 @@ def _plausible(found: Sequence[Found]) -> list[Found]:
         if isinstance(each, Absent):
             return each
         one = alone.get((each.resource, replace(each.variant, threads=1)))
-        if one is None or each.rate >= one * AT_LEAST:
+        if one is None or each.rate >= one:
             return each
+        if each.rate >= one * AT_LEAST:
+            return each if each.resource in _SHARED else _doubted(each, one)
         return Absent(each.resource, each.variant, "slower than one thread alone: disturbed")
 
     return [checked(each) for each in found]
+
+
+def _doubted(each: Ceiling, one: float) -> Ceiling:
+    """The same, marked: it says that further threads add nothing to the rate of `one`."""
+    spread = each.provenance.spread
+    if spread is None:
+        return each
+    alone = f"not above one thread alone, {show(one, f'{each.resource.unit}/s')}: disturbed"
+    why = "; ".join(filter(None, (spread.unstable, alone)))
+    return replace(each, provenance=replace(each.provenance, spread=replace(spread, unstable=why)))
 
 
 def _device(found: list[Found], notes: list[str], facts: tuple[Fact, ...] = ()) -> Device:

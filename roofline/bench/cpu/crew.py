@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from glob import glob
 from queue import SimpleQueue
 from threading import Thread
@@ -103,14 +104,34 @@ class Crew:
 
     def samples(self, load: Load, count: int) -> Samples:
         """Samples one after the other until `count` are clean, or patience is over."""
-        taken: list[Sample] = []
-        clean, until = 0, time.perf_counter() + _PATIENCE_S
-        while clean < count and len(taken) < (_PATIENCE * count if clean else count):
-            if taken and time.perf_counter() > until:
-                break
-            taken.append(self.sample(load))
-            clean += taken[-1].clean
-        return Samples(tuple(taken))
+        return self.in_turns([load], count)[0]
+
+    def in_turns(
+        self, loads: Sequence[Load], count: int, least_s: float = 0.0
+    ) -> tuple[Samples, ...]:
+        """The same of several loads, one sample of each in turn.
+
+        What slows the machine down for a moment then touches every load once instead of spoiling
+        one, and what lasts for seconds shows in all.  Turns go on for `least_s` however many
+        samples there are.  A pass before each finds back what the others pushed out of the caches.
+        """
+        taken: list[list[Sample]] = [[] for _ in loads]
+        started = time.perf_counter()
+        while True:
+            spent_s = time.perf_counter() - started
+            left = [
+                i
+                for i, of in enumerate(taken)
+                if not of
+                or spent_s < least_s
+                or (spent_s < least_s + _PATIENCE_S and _wanting(of, count))
+            ]
+            if not left:
+                return tuple(Samples(tuple(of)) for of in taken)
+            for i in left:
+                if len(loads) > 1:
+                    self.each(partial(_pass, loads[i]))
+                taken[i].append(self.sample(loads[i]))
 
     def _timed(self, load: Load, index: int, start_at: float) -> tuple[float, float, float]:
         """Start, end and undisturbed CPU seconds of one call at the agreed moment."""
@@ -134,6 +155,16 @@ class Crew:
                 self._done.put((index, task(index), None))
             except BaseException as error:
                 self._done.put((index, None, error))
+
+
+def _pass(load: Load, index: int) -> None:
+    load.run(index, 1)
+
+
+def _wanting(taken: Sequence[Sample], count: int) -> bool:
+    """Whether more samples may still bring `count` clean ones."""
+    clean = sum(sample.clean for sample in taken)
+    return clean < count and len(taken) < (_PATIENCE * count if clean else count)
 
 
 def _waited_s() -> float | None:

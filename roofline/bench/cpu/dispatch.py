@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from roofline.bench.cpu.crew import Crew, Load
-from roofline.bench.record import Found, ceiling
+from roofline.bench.cpu.chosen import Chosen
+from roofline.bench.cpu.crew import Load
 from roofline.device import DISPATCH, Variant
 
 
-def dispatch(crew: Crew, count: int, seconds: float, conditions: Sequence[str]) -> Found:
-    """Ceiling on eager operators a second, from `count` samples of in-place adds of one element.
+def dispatch(seconds: float, conditions: Sequence[str]) -> Chosen:
+    """Eager operators a second, from samples of `seconds` of in-place adds of one element.
 
     The operator's own work is a nanosecond; Python's loop around it is inside, as it is in any
     eager program.
@@ -22,10 +22,10 @@ def dispatch(crew: Crew, count: int, seconds: float, conditions: Sequence[str]) 
             for _ in range(passes):
                 value.add_(one)
 
-    return ceiling(
+    return Chosen(
         DISPATCH,
         Variant(threads=1),
-        crew.samples(Load(run, 1, seconds), count),
+        Load(run, 1, seconds),
         method="eager torch add_ of one element, one after the other",
         conditions=(*conditions, f"torch {torch.__version__}"),
     )

@@ -13,50 +13,60 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
+from roofline.bench.cpu import host
+
 _OUT = 1
+_NOT_TOLD = "not told"
 # The widest first: oneDNN writes avx10_1_512_amx and avx512_core_amx alike.
 _NAMES = (("amx", "AMX"), ("avx512", "AVX-512"), ("avx10", "AVX10"), ("avx2", "AVX2"),
           ("avx", "AVX"), ("sse41", "SSE4.1"), ("sve", "SVE"))  # fmt: skip
+# What oneDNN calls avx10_1_512 it called avx512_core_fp16 before: a CPU needs no AVX10 for it.
+_OLDER = {"AVX10": "AVX-512 FP16"}
 
 
 def implementation(run: Callable[[], object]) -> str:
-    """Who did what `run` does, "AVX-512 by oneDNN brg_matmul:avx512_core_bf16"; "" is not told.
+    """Who did what `run` does with which instructions, "AVX-512 by oneDNN brg_matmul:avx512_core".
 
-    It is run once, on the calling thread.
+    "not told by ..." where the library names itself only, or nobody says anything.  It is run once,
+    on the calling thread.
     """
     processors = _mkl()  # MKL says this once only, with its first verbose call
-    return told(_verbose(run), processors)
+    return told(_verbose(run), processors, host.cpu().features)
 
 
-def told(text: str, processors: str) -> str:
+def told(text: str, processors: str, features: str = "") -> str:
     """The same from what the libraries wrote; of several calls the last is the product.
+
+    `features` are the CPU's own names of what it has.
 
     >>> told("onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx512_core_amx,undef", "")
     'AMX by oneDNN brg_matmul:avx512_core_amx'
     >>> told("MKL_VERBOSE SGEMM(N,N,256) 5us", "Intel(R) Architecture processors")
-    'MKL SGEMM for Intel(R) Architecture processors'
+    'not told by MKL SGEMM for Intel(R) Architecture processors'
     """
-    calls = list(_calls(text, processors))
-    return calls[-1] if calls else ""
+    calls = list(_calls(text, processors, features))
+    return calls[-1] if calls else f"{_NOT_TOLD} by torch"
 
 
-def _calls(text: str, processors: str) -> Iterator[str]:
+def _calls(text: str, processors: str, features: str) -> Iterator[str]:
     for line in text.splitlines():
         fields = line.split(",")
         if fields[0] == "onednn_verbose" and "exec" in fields:
             kind, implementation = fields[fields.index("exec") + 2 :][:2]
-            yield _named(f"oneDNN {implementation or kind}", implementation)
+            yield _named(f"oneDNN {implementation or kind}", implementation, features)
         elif routine := re.match(r"MKL_VERBOSE (\w+)\(", line):
             made_for = f" for {processors}" if processors else ""
             # A processor with AMX is one with AVX-512, which is what fp32 and fp64 use of it.
             names = processors.lower().replace("-", "").replace("amx", "avx512")
-            yield _named(f"MKL {routine[1]}{made_for}", names)
+            yield _named(f"MKL {routine[1]}{made_for}", names, features)
 
 
-def _named(who: str, names: str) -> str:
+def _named(who: str, names: str, features: str) -> str:
     """`who` after the instruction set that `names` names, where it does."""
-    found = next((name for key, name in _NAMES if key in names), None)
-    return f"{found} by {who}" if found else who
+    found = next((name for key, name in _NAMES if key in names), _NOT_TOLD)
+    if "avx10" not in features:
+        found = _OLDER.get(found, found)
+    return f"{found} by {who}"
 
 
 @cache

@@ -1,14 +1,15 @@
 """What PyTorch's matrix products reach, over a small search of shapes and libraries."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from roofline.bench.cpu.chosen import Chosen
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.heard import implementation
-from roofline.bench.record import Absent, Found, ceiling
+from roofline.bench.record import Absent, Found
 from roofline.device import (
     TENSOR_BF16,
     TENSOR_FP16,
@@ -40,10 +41,11 @@ class Effort:
     """How much to try."""
 
     largest: int  # N
-    count: int  # samples of the best candidate
+    count: int  # clean samples of the best candidate
     sample_s: float
     slowest_s: float  # products expected to take longer are not tried
     search_s: float  # a search of candidates ends after this long
+    least_s: float  # for which samples of all products are taken in turns
 
 
 def products(
@@ -52,9 +54,12 @@ def products(
     effort: Effort,
     conditions: Sequence[str],
     lacking: Mapping[Resource, str] = MappingProxyType({}),
-) -> Iterator[Found]:
-    """Library ceilings; `leader` is one thread that may use `threads` CPUs.  Needs torch.
+    only: Collection[Resource] | None = None,
+) -> Iterator[Chosen | Absent]:
+    """The best way of every product; `leader` is one thread that may use `threads` CPUs.
 
+    Needs torch.  `only` names those that are wanted; None is all.  When all are sampled,
+    `without_fallbacks` says which of them stand for nothing in the CPU.
     `lacking` are the products that torch does not have, and why, as found with one thread: with
     more, a slow fallback looks like a busy machine.
     fp8 is not tried: without instructions for it torch takes a scalar loop, for seconds.
@@ -63,14 +68,20 @@ def products(
 
     told = (*conditions, f"torch {torch.__version__}")
     variant = Variant(threads=threads, reach=Reach.LIBRARY)
-    fp32: Found | None = None
     for resource, dtype, ways in _PRODUCTS:
+        if only is not None and resource not in only:
+            continue
         if resource in lacking:
             yield Absent(resource, variant, lacking[resource], lasting=True)
             continue
-        found = product(leader, resource, dtype, ways, threads, effort, told)
-        fp32 = fp32 or found
-        yield (threads == 1 and _fallback(found, fp32)) or found
+        yield product(leader, resource, dtype, ways, threads, effort, told)
+
+
+def without_fallbacks(found: Sequence[Found]) -> list[Found]:
+    """What was `found` with one thread, a half type that nothing in the CPU was made for absent."""
+    library = (f for f in found if f.variant.reach == Reach.LIBRARY)
+    fp32 = next((f for f in library if f.resource == VECTOR_FP32), None)
+    return [(fp32 and _fallback(each, fp32)) or each for each in found]
 
 
 def _fallback(found: Found, fp32: Found) -> Absent | None:
@@ -94,7 +105,7 @@ def product(
     threads: int,
     effort: Effort,
     conditions: Sequence[str],
-) -> Found:
+) -> Chosen | Absent:
     """The best of `ways` (names in _WAYS) of multiplying matrices of `dtype` over all SIZES."""
     variant = Variant(threads=threads, reach=Reach.LIBRARY)
     tried: list[tuple[float, str, int, Load]] = []
@@ -108,23 +119,28 @@ def product(
             except RuntimeError as error:
                 refused = str(error).splitlines()[0]
                 break
-            rate = max(leader.sample(load).rate for _ in range(_TRIED))
+            rate = leader.sample(load).rate
             tried.append((rate, way, n, load))
             if 2 * (2 * n) ** 3 / rate > effort.slowest_s:
                 break
     if not tried:
         return Absent(resource, variant, f"torch refuses: {refused}", lasting=True)
+    again = leader.in_turns([load for *_, load in tried], _TRIED - 1)
+    tried = [
+        (max(rate, *(s.rate for s in more.all)), way, n, load)
+        for (rate, way, n, load), more in zip(tried, again, strict=True)
+    ]
     fastest = max(rate for rate, *_ in tried)
     # The smallest that is as good as any: the shorter, the sooner undisturbed.
     _, way, n, load = min((t for t in tried if t[0] >= _AS_GOOD * fastest), key=lambda t: t[2])
     [ran] = leader.each(lambda _: implementation(lambda: load.run(0, 1)))
-    code = f"instructions {ran}" if ran else "torch does not say which code ran"
-    return ceiling(
+    return Chosen(
         resource,
         variant,
-        leader.samples(load, effort.count),
+        load,
         method=f"{way}, {dtype}, {n} x {n} x {n}, the best of a search",
-        conditions=(code, *conditions),
+        conditions=(f"instructions {ran}", *conditions),
+        seen=fastest,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from roofline.bench.cpu.crew import Crew
-from roofline.bench.cpu.kernels import Kernels
+from roofline.bench.cpu.kernels import PAST, Kernels
 from roofline.bench.cpu.sweep import Plan, Swept, points, sweep, within
 from roofline.bench.plateau import levels, plateaus
 from roofline.bench.record import Absent, Found, ceiling
@@ -13,11 +13,14 @@ from roofline.units import show_binary
 KIB = 1024
 COUNTED = {
     "read": "4 B an element counted",
-    "copy": "8 B an element counted; cached stores make the hardware move 12",
-    "triad": "12 B an element counted; cached stores make the hardware move 16",
+    "copy": "8 B an element counted",
+    "triad": "12 B an element counted",
     "update": "8 B an element counted, read and written in place: the hardware moves no more",
-    "write": "4 B an element counted; cached stores make the hardware move 8",
+    "write": "4 B an element counted",
 }
+# B an element that cross the boundary when a store first reads the line that it overwrites.
+ALLOCATING = {"copy": 12, "triad": 16, "write": 8}
+_FAR = 2  # sizes of the outermost caches: a sweep that ends before cannot have left them
 
 
 def bandwidths(
@@ -52,7 +55,15 @@ def _levels(
     access, threads = variant.access or "", variant.threads or 1
     sizes = advertised or {L1: 48 * KIB * threads, L2: 1024 * KIB * threads, L3: 32 * 1024 * KIB}
     named = levels(plateaus(points(swept)), swept[-1].size, sizes)
+    outermost = max(sizes.values())
     for level in HIERARCHY if variant.node is None else (DRAM,):
+        if level == DRAM and swept[-1].size < _FAR * outermost:
+            why = (
+                f"working sets end at {show_binary(swept[-1].size)} for want of free memory, "
+                f"within {_FAR} times the caches' {show_binary(outermost)}"
+            )
+            yield Absent(level, variant, why)
+            continue
         if level not in named:
             if level in sizes or level == DRAM:
                 yield Absent(level, variant, f"no plateau in working sets of {span}")
@@ -68,8 +79,20 @@ def _levels(
             conditions=(
                 f"instructions {kernels.instructions}" + f", {by}" * (access != "read"),
                 f"{show_binary(on[0])} to {show_binary(on[-1])} of a sweep over {span}",
-                COUNTED[access],
+                _counted(access, level, ways),
                 *conditions,
             ),
             capacity=None if level == DRAM else named[level].holds,
         )
+
+
+def _counted(access: str, level: Resource, ways: Sequence[str]) -> str:
+    """The bytes that were counted, and those that cross the boundary as well.
+
+    A store to a line that L1 holds moves nothing else; one that misses it has the line read from
+    the level behind, unless it goes past the caches.
+    """
+    moved = ALLOCATING.get(access)
+    if moved is None or level == L1 or all(way == PAST for way in ways):
+        return COUNTED[access]
+    return f"{COUNTED[access]}; cached stores make the hardware move {moved}"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from roofline.bench.cpu.chosen import Chosen
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.operators import capability
-from roofline.bench.record import Found, ceiling
 from roofline.device import SFU, Reach, Variant
 
 # A root is an instruction of its own, the others are some tens of them: several times apart.
@@ -15,25 +15,20 @@ _TRIED = 3
 
 
 def functions(
-    leader: Crew, threads: int, count: int, seconds: float, conditions: Sequence[str]
-) -> Iterator[Found]:
-    """Library ceilings of `sfu`: results on fp32 of torch's function, which is the variant's way.
+    leader: Crew, threads: int, seconds: float, conditions: Sequence[str]
+) -> Iterator[Chosen]:
+    """Of `sfu` by the library: results on fp32 of torch's function, which is the variant's way.
 
     `leader` may use `threads` CPUs.  A CPU has no unit for these; the library computes them with
     vector arithmetic.
     """
     for function in FUNCTIONS:
-        yield _ceiling(function, leader, threads, count, seconds, conditions)
+        yield _searched(function, leader, threads, seconds, conditions)
 
 
-def _ceiling(
-    function: str,
-    leader: Crew,
-    threads: int,
-    count: int,
-    seconds: float,
-    conditions: Sequence[str],
-) -> Found:
+def _searched(
+    function: str, leader: Crew, threads: int, seconds: float, conditions: Sequence[str]
+) -> Chosen:
     import torch
 
     best: tuple[float, int, Load] | None = None
@@ -43,14 +38,15 @@ def _ceiling(
         if best is None or rate > best[0]:
             best = (rate, elements, load)
     assert best is not None
-    return ceiling(
+    return Chosen(
         SFU,
         Variant(threads=threads, reach=Reach.LIBRARY, way=function),
-        leader.samples(best[2], count),
+        best[2],
         method=(
             f"torch.{function} of {best[1]} fp32 a thread, results counted, the best of a search"
         ),
         conditions=(f"instructions {capability()}", *conditions, f"torch {torch.__version__}"),
+        seen=best[0],
     )
 
 

@@ -15,6 +15,8 @@ from roofline.provenance import spread
 
 _EVERY_WAY = 1 << 20  # B a thread: over smaller sets only the first way of an access is tried
 _SLICE = 8 << 20  # B of one array
+_SLICES = 4  # that an array must have to be walked in slices
+_BEHIND = 0.7  # of the best way's best sample; one that stays under it is tried once only
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,10 @@ class Plan:
     largest: int  # B, all threads together
     caches: int  # B, an estimate of the outermost caches of all threads together
     sample_s: float
+    visit: int  # samples of each size in one round, after one warming up
     rounds: int
     least_rounds: int  # done even when the time is over
-    budget_s: float
+    budget_s: float  # with making the arrays
 
 
 @dataclass(slots=True)
@@ -59,20 +62,23 @@ def sweep(
     Rounds go over all sizes in turn, so that a disturbance of a second touches every size once
     instead of spoiling one.  `tick` hears the share done.
     """
+    started = time.perf_counter()
     buffers = [Buffer(room(plan.largest // len(crew))) for _ in crew.cpus]
     fill = next(iter(kernels.streams["copy"].values()))
     crew.each(lambda index: buffers[index].fill(fill))
     cells = _cells(kernels, plan, buffers)
-    started = time.perf_counter()
+    round_s = 0.0
     for done in range(plan.rounds):
-        spent = time.perf_counter() - started
-        if done >= plan.least_rounds and spent * (done + 1) / done > plan.budget_s:
+        begun = time.perf_counter()
+        if done >= plan.least_rounds and begun + round_s > started + plan.budget_s:
             break
         for index, cell in enumerate(cells):
             crew.each(partial(_warm, cell))
-            cell.samples.append(crew.sample(cell.load))
+            cell.samples += [crew.sample(cell.load) for _ in range(plan.visit)]
             share = (done + index / len(cells)) / plan.rounds
             tick(max(share, min(1.0, (time.perf_counter() - started) / plan.budget_s)))
+        cells = _kept(cells)
+        round_s = time.perf_counter() - begun
     return {access: _best(c for c in cells if c.access == access) for access in ARRAYS}
 
 
@@ -82,7 +88,7 @@ def points(swept: Sequence[Swept]) -> list[Point]:
 
 
 def within(swept: Sequence[Swept], sizes: Sequence[int]) -> tuple[Samples, tuple[str, ...]]:
-    """The samples at `sizes` in the order they were taken, and the ways they were obtained by."""
+    """The samples at `sizes` round by round, and the ways they were obtained by."""
     inside = [s for s in swept if s.size in sizes]
     rounds = zip(*(s.samples.all for s in inside), strict=True)
     taken = Samples(tuple(sample for one_round in rounds for sample in one_round))
@@ -99,15 +105,18 @@ def _cells(kernels: Kernels, plan: Plan, buffers: Sequence[Buffer]) -> list[_Cel
             for way, stream in ways if size >= _EVERY_WAY else ways[:1]:
                 if elements and (access, way, total) not in cells:
                     where = [b.arrays(access, elements) for b in buffers]
-                    load, warm = _load(stream, where, elements, total, plan, MOVED[access])
+                    load, warm = _load(
+                        stream, where, elements, total, plan, MOVED[access], kernels.grain
+                    )
                     load.keeps = buffers
                     cells[access, way, total] = _Cell(access, way, total, load, warm)
     return list(cells.values())
 
 
 def _sizes(smallest: int, largest: int, per_octave: int) -> list[int]:
+    """From the largest downwards: it lies as far beyond the caches as the plan wants it."""
     steps = math.floor(per_octave * math.log2(largest / smallest)) + 1
-    return [round(smallest * 2 ** (step / per_octave)) for step in range(steps)]
+    return [round(largest / 2 ** (step / per_octave)) for step in reversed(range(steps))]
 
 
 def _load(
@@ -117,21 +126,25 @@ def _load(
     total: int,
     plan: Plan,
     moved: int = 1,
+    grain: int = 1,
 ) -> tuple[Load, int]:
     """What to time at one size, and how many passes warm it up.
 
     `total` bytes hold the arrays, and each of them is `moved` once, or twice: read and written.
 
-    A set far larger than the caches is walked in slices, each pass going on where the last one
-    stopped: a pass over the whole would take too long to be undisturbed.
+    A large set is walked in slices, each pass going on where the last one stopped: a pass over the
+    whole would take too long to be undisturbed, and on large caches the measurement with it.
     """
     count = elements * ELEMENT // _SLICE
-    if total < 4 * plan.caches or count < 2:
+    if count < _SLICES:
         return Load(_whole(stream, where, elements), total * moved, plan.sample_s), 1
-    walked = total / elements * (_SLICE // ELEMENT)
-    load = Load(_sliced(stream, where, count), walked * moved, plan.sample_s)
-    # Else the caches would take in what is written and never be seen writing it back.
-    return load, math.ceil(plan.caches / walked)
+    each = elements // count // grain * grain
+    walked = total / elements * each
+    load = Load(_sliced(stream, where, each, count), walked * moved, plan.sample_s)
+    # Once around, so that what fits is there.  Far beyond the caches they need only be full: else
+    # they would take in what is written and never be seen writing it back.
+    warm = total if total < 2 * plan.caches else plan.caches
+    return load, math.ceil(warm / walked)
 
 
 def _whole(
@@ -141,15 +154,15 @@ def _whole(
 
 
 def _sliced(
-    stream: Stream, where: list[tuple[int, int, int]], count: int
+    stream: Stream, where: list[tuple[int, int, int]], each: int, count: int
 ) -> Callable[[int, int], object]:
     position = [0] * len(where)
 
     def run(index: int, passes: int) -> None:
         a, b, c = where[index]
         for _ in range(passes):
-            at = position[index] * _SLICE
-            stream(a + at, b + at, c + at, _SLICE // ELEMENT, 1)
+            at = position[index] * each * ELEMENT
+            stream(a + at, b + at, c + at, each, 1)
             position[index] = (position[index] + 1) % count
 
     return run
@@ -157,6 +170,19 @@ def _sliced(
 
 def _warm(cell: _Cell, index: int) -> None:
     cell.load.run(index, cell.warm)
+
+
+def _kept(cells: Sequence[_Cell]) -> list[_Cell]:
+    """Without the ways that are far behind another of the same access and size."""
+    best: dict[tuple[str, int], float] = {}
+    for cell in cells:
+        at = cell.access, cell.size
+        best[at] = max(best.get(at, 0.0), _fastest(cell))
+    return [c for c in cells if _fastest(c) >= _BEHIND * best[c.access, c.size]]
+
+
+def _fastest(cell: _Cell) -> float:
+    return max(sample.rate for sample in cell.samples)
 
 
 def _best(cells: Iterable[_Cell]) -> list[Swept]:

@@ -1,27 +1,29 @@
 """What the vector pipes can do: chains of arithmetic that never leave the registers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from roofline.bench.cpu.chosen import Chosen, sampled
 from roofline.bench.cpu.crew import Crew, Load
 from roofline.bench.cpu.kernels import Chain, Kernels
-from roofline.bench.record import Found, ceiling
+from roofline.bench.record import Found
 from roofline.device import Reach, Variant
 
 
 def chains(
     crew: Crew, kernels: Kernels, count: int, seconds: float, conditions: Sequence[str]
-) -> Iterator[Found]:
+) -> list[Found]:
     """Register ceilings from `count` samples of `seconds`, of all threads of `crew` together."""
-    variant = Variant(threads=len(crew), reach=Reach.REGISTER)
-    for resource, chain in kernels.chains.items():
-        load = Load(_alone(chain), chain.work * len(crew), seconds)
-        yield ceiling(
+    chosen = [
+        Chosen(
             resource,
-            variant,
-            crew.samples(load, count),
+            Variant(threads=len(crew), reach=Reach.REGISTER),
+            Load(_alone(chain), chain.work * len(crew), seconds),
             method=f"{chain.what} in registers, kernels {kernels.code}",
             conditions=(f"instructions {kernels.instructions}", *conditions),
         )
+        for resource, chain in kernels.chains.items()
+    ]
+    return sampled(crew, chosen, count)
 
 
 def _alone(chain: Chain) -> Callable[[int, int], object]:

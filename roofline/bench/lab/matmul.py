@@ -5,14 +5,16 @@ product.  On consumer cards the narrow accumulator is twice as fast, on data cen
 A CPU has no such pair: there the question is what bf16 buys over fp32.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from statistics import median
 from typing import Literal
 
 from roofline.bench.cpu import host
+from roofline.bench.cpu.chosen import sampled
 from roofline.bench.cpu.crew import Crew
 from roofline.bench.cpu.matrix import Effort as CpuEffort
 from roofline.bench.cpu.matrix import products as cpu_products
+from roofline.bench.cpu.matrix import without_fallbacks
 from roofline.bench.gpu import gemm, tensor
 from roofline.bench.gpu.card import Driver, card, working_on
 from roofline.bench.gpu.record import recorder
@@ -28,7 +30,15 @@ from roofline.device import (
     Resource,
 )
 
-COLUMNS = (Column("pipe"), Column("reached by"), Column("rate", "flop/s"), Column("clock", "Hz"))
+COLUMNS = (
+    Column("pipe"),
+    Column("reached by"),
+    Column("rate", "flop/s"),
+    Column("95 % of median from", "flop/s"),
+    Column("to", "flop/s"),
+    Column("in doubt"),
+    Column("clock", "Hz"),
+)
 EFFORT = Effort(count=20, sample_s=1e-3, pause_s=0.1)
 QUESTIONS = {
     "gpu": Question(
@@ -42,7 +52,10 @@ QUESTIONS = {
         "8 and more with matrix units (AMX), 2 with bf16 dot products, less than 1 without either",
     ),
 }
-CPU_EFFORT = CpuEffort(largest=1024, count=10, sample_s=5e-3, slowest_s=0.05, search_s=0.5)
+CPU_PAIR = (VECTOR_FP32, TENSOR_BF16)
+CPU_EFFORT = CpuEffort(
+    largest=1024, count=15, sample_s=5e-3, slowest_s=0.05, search_s=0.5, least_s=3.0
+)
 
 
 def on_gpu(index: int, tick: Callable[[str, float], None]) -> Outcome:
@@ -68,11 +81,13 @@ def on_cpu(tick: Callable[[str, float], None]) -> Outcome:
     before = torch.get_num_threads()
     try:
         with Crew([{host.cores()[0]}]) as leader:
-            found = list(cpu_products(leader, 1, CPU_EFFORT, ()))
+            chosen = list(cpu_products(leader, 1, CPU_EFFORT, (), only=CPU_PAIR))
+            taken = sampled(leader, chosen, CPU_EFFORT.count, CPU_EFFORT.least_s)
+            found = without_fallbacks(taken)
     finally:
         torch.set_num_threads(before)
     told = ("one core", f"torch {torch.__version__}")
-    return _outcome(host.cpu().model, "cpu", found, (VECTOR_FP32, TENSOR_BF16), told)
+    return _outcome(host.cpu().model, "cpu", found, CPU_PAIR, told)
 
 
 def _outcome(
@@ -84,9 +99,6 @@ def _outcome(
 ) -> Outcome:
     found = list(found)
     of_pair = [c for c in found if isinstance(c, Ceiling) and c.resource in pair]
-    rows: list[tuple[Cell, ...]] = [
-        (c.resource.name, str(c.variant.reach), c.rate, c.clock_hz) for c in of_pair
-    ]
     return Outcome(
         experiment="matmul",
         device=device,
@@ -94,19 +106,50 @@ def _outcome(
         question=QUESTIONS[kind],
         answer=ratio(of_pair, pair),
         columns=COLUMNS,
-        rows=tuple(rows),
-        notes=tuple(str(a) for a in found if isinstance(a, Absent) and a.resource in pair),
+        rows=tuple(map(_row, of_pair)),
+        notes=(
+            *(
+                f"* {c.resource.name} {c.variant}: {s.unstable}"
+                for c in of_pair
+                if (s := c.provenance.spread) and s.unstable
+            ),
+            *_range(of_pair, pair),
+            *(str(a) for a in found if isinstance(a, Absent) and a.resource in pair),
+        ),
         conditions=conditions,
     )
 
 
+def _row(c: Ceiling) -> tuple[Cell, ...]:
+    spread = c.provenance.spread
+    low, high, doubt = (spread.low, spread.high, spread.unstable) if spread else (None, None, "")
+    mark = "*" if doubt else ""
+    return c.resource.name, str(c.variant.reach), c.rate, low, high, mark, c.clock_hz
+
+
 def ratio(ceilings: Iterable[Ceiling], pair: tuple[Resource, Resource]) -> float | None:
     """Rate of the second over the first, of the same reach; the median where there are several."""
-    rates = {(c.resource, c.variant.reach): c.rate for c in ceilings}
-    first, second = pair
-    ratios = [
-        rates[second, reach] / rate
-        for (resource, reach), rate in rates.items()
-        if resource == first and (second, reach) in rates
-    ]
+    ratios = [second.rate / first.rate for first, second in _pairs(ceilings, pair)]
     return median(ratios) if ratios else None
+
+
+def _range(ceilings: Iterable[Ceiling], pair: tuple[Resource, Resource]) -> Iterator[str]:
+    """How far each ratio can be off, by the intervals of both medians."""
+    for first, second in _pairs(ceilings, pair):
+        below, above = first.provenance.spread, second.provenance.spread
+        if below and above and below.low and below.high and above.low and above.high:
+            low, high = above.low / below.high, above.high / below.low
+            yield f"by both intervals the ratio ({first.variant.reach}) is {low:.2f} to {high:.2f}"
+
+
+def _pairs(
+    ceilings: Iterable[Ceiling], pair: tuple[Resource, Resource]
+) -> list[tuple[Ceiling, Ceiling]]:
+    """Ceilings of both resources that have the same reach."""
+    by = {(c.resource, c.variant.reach): c for c in ceilings}
+    first, second = pair
+    return [
+        (one, by[second, reach])
+        for (resource, reach), one in by.items()
+        if resource == first and (second, reach) in by
+    ]
