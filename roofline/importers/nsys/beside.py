@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from roofline.errors import BadInput
 from roofline.units import number_of
 
 LOG, JOURNAL = "-wal", "-journal"  # by the ends of their names
@@ -45,9 +46,12 @@ def beside(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def foreign(end: str, path: Path) -> bool:
-    """Whether what has the name of a log or journal is none."""
-    with path.open("rb") as file:
-        head = file.read(8)
+    """Whether what has the name of a log or journal is none; BadInput where nobody may read it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise BadInput(f"cannot read {path.name}: {error.strerror or error}") from None
     return not head.startswith(_MAGIC[end])
 
 

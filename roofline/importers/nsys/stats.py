@@ -260,7 +260,7 @@ def _launched(row: Sequence[str], columns: Columns) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, stem in (("grid", "Grd"), ("block", "Blk")):
         sizes = [columns.value(row, f"{stem}{axis}", {}) for axis in "XYZ"]
-        known = [size for size in sizes if size is not None]
+        known = [size for size in sizes if size is not None and size >= 1]
         if len(known) == 3:
             found[name] = known[0] * known[1] * known[2]
     registers = columns.value(row, "Reg/Trd", {})

@@ -195,6 +195,21 @@ def test_what_is_no_log(tmp_path, whole, end):
     assert f"x{end} is damaged: nothing in it counts" in run.recorder.warnings
 
 
+def test_a_log_that_nobody_may_read(tmp_path, whole, monkeypatch):
+    (tmp_path / "x").write_bytes(whole.read_bytes())
+    (tmp_path / "x-wal").write_bytes(b"garbage")
+    opened = Path.open
+
+    def refused(path, *how):
+        if path.name == "x-wal":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *how)
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(BadInput, match="^cannot read x-wal: Permission denied$"):
+        load([tmp_path / "x"])
+
+
 def test_what_stood_in_a_log_before_it_began_anew(tmp_path, whole):
     """It lies behind the pages that count, and is none of them."""
     path = tmp_path / "x"

@@ -207,7 +207,7 @@ def test_a_device_that_is_not_in_the_table(tmp_path):
         imported(tmp_path, SUMMARY, device="cuda:0")
 
 
-@pytest.mark.parametrize("block", ["0,1,1", "256,0,1", "-4,1,1"])
+@pytest.mark.parametrize("block", ["0,1,1", "256,0,1", "-4,1,1", "-4,-1,1"])
 def test_no_launch_has_such_a_block(tmp_path, block):
     """Damage, as in a database: unknown, and whoever divides by it need not look."""
     run = imported(tmp_path, TRACE.replace("256,1,1", block, 1))
