@@ -206,7 +206,7 @@ def test_a_log_that_nobody_may_read(tmp_path, whole, monkeypatch):
         return opened(path, *how)
 
     monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(BadInput, match="^cannot read x-wal: Permission denied$"):
+    with pytest.raises(BadInput, match=r"^cannot read x-wal: Permission denied$"):
         load([tmp_path / "x"])
 
 
