@@ -13,8 +13,10 @@ from roofline.importers.lines import whole
 from roofline.units import number_of
 
 # Texts, so that nothing inside them is taken for it; and what JSON has no number for.
-_NO_NUMBER = re.compile(r'("(?:[^"\\]|\\.)*")|[-+]?\b(?:nan|inf(?:inity)?)\b', re.IGNORECASE)
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+# One that does not end goes to the end of all, so that each letter is looked at once.
+_TEXT = r'"(?:[^"\\]|\\.?)*(?:"|\Z)'
+_NO_NUMBER = re.compile(rf"({_TEXT})|[-+]?\b(?:nan|inf(?:inity)?)\b", re.IGNORECASE | re.DOTALL)
+_BRACKETS = re.compile(rf"{_TEXT}|[\[\]{{}}]", re.DOTALL)
 _BETWEEN = re.compile(r"[\s,]*")
 _CLOSES = {"[": "]", "{": "}"}
 

@@ -23,7 +23,6 @@ IDENTITY = (
 )  # fmt: skip
 NVTX = "Push/Pop_Range"
 FEW = 100  # a table of so few metrics was asked for by name: all are kept
-_UNIT_IN_NAME = re.compile(r"(?P<name>\S+__\S+) \((?P<unit>[^)]*)\)")
 # Domain, name, and six fields of which a name is not part, though it may hold colons.
 _RANGE = re.compile(r'"[^":]*:(?P<name>(?:[^"]+?(?=(?::[^":]*){6}"))|[^":]+)[^"]*"')
 _DIMENSIONS = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?(?:x\((.*)\))?")
@@ -85,8 +84,9 @@ def wanted(header: Sequence[str]) -> list[int]:
 
 def _plain(name: str) -> tuple[str, str]:
     """Metric name and unit of a column head such as ``sm__cycles_elapsed.avg (cycle)``."""
-    match = _UNIT_IN_NAME.fullmatch(name)
-    return (match["name"], match["unit"]) if match else (name, "")
+    metric, _, unit = name.partition(" (")
+    told = unit.endswith(")") and ")" not in unit[:-1] and "__" in metric and " " not in metric
+    return (metric, unit[:-1]) if told else (name, "")
 
 
 class Launches:

@@ -10,10 +10,10 @@ import msgspec
 
 _JOINED = 8  # pieces that one event may have been cut into by what looks like its end
 _ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
-# A name up to the key that follows it: quotes in between belong to the name.
-_NAME = re.compile(
-    r'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|s|bp)"\s*:|\}))', re.DOTALL
-)
+# A name goes up to the key that follows it: quotes in between belong to the name.
+_NAME = re.compile(r'"name"\s*:\s*"')
+_AFTER = re.compile(r'"\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|s|bp)"\s*:|\})')
+_QUOTE = re.compile(r'(?<!\\)"')
 
 
 def plain(text: bytes) -> Any:
@@ -76,7 +76,12 @@ def _backslashes(text: str) -> str:
 
 
 def _quotes(text: str) -> str:
-    return _NAME.sub(lambda m: m[1] + re.sub(r'(?<!\\)"', r"\"", m[2]) + m[3], text)
+    parts, done = [], 0
+    while (name := _NAME.search(text, done)) and (after := _AFTER.search(text, name.end())):
+        inside = _QUOTE.sub(r'\\"', text[name.end() : after.start()])
+        parts += [text[done : name.end()], inside, after[0]]
+        done = after.end()
+    return "".join((*parts, text[done:]))
 
 
 def _finite(value: Any) -> Any:
