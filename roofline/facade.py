@@ -308,7 +308,7 @@ def place(
 def measure(quick: bool = False, device: str = "cpu") -> Device:
     """Measure the ceilings of this CPU, or of the GPU ``"cuda:N"``, and keep them.
 
-    About a minute for a CPU and 80 s for a GPU; 10 and 15 s when `quick`.
+    About a minute for a CPU and 80 s for a GPU; 10 to 15 and 15 to 20 s when `quick`.
     """
     from roofline.bench import cpu, gpu
     from roofline.devices.kept import keep

@@ -29,7 +29,7 @@ _REFRESH_S = 0.2  # a bar that draws more often disturbs what it reports on
 
 @click.command(name="measure")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda:N or all.")
-@click.option("--quick", is_flag=True, help="10 seconds for a CPU, 15 to 20 for a GPU.")
+@click.option("--quick", is_flag=True, help="10 to 15 seconds for a CPU, 15 to 20 for a GPU.")
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it there too."
 )

@@ -66,7 +66,9 @@ def _what_is_here(document: dict[str, Any]) -> "Table":
             + ", interrupted before everything was measured" * bool(ceilings["partial"]),
         )
     if not document["ceilings"]:
-        table.add_row("ceilings", "none measured; `roofline measure --quick` takes ten seconds")
+        table.add_row(
+            "ceilings", "none measured; `roofline measure --quick` takes 10 to 15 seconds"
+        )
     home = document["home"]
     table.add_row("kept in", home["path"] + ("" if home["writable"] else ": cannot be written"))
     for name, counters in document["counters"].items():
