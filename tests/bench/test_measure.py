@@ -11,7 +11,7 @@ import pytest
 from roofline.bench import cpu
 from roofline.bench.cpu import ceilings, host, lacking
 from roofline.bench.cpu.crew import Crew
-from roofline.bench.cpu.matrix import Effort, _fallback, product, products
+from roofline.bench.cpu.matrix import Effort, _fallback, product, products, without_fallbacks
 from roofline.bench.record import Absent
 from roofline.device import (
     DISPATCH,
@@ -19,6 +19,7 @@ from roofline.device import (
     L1,
     L2,
     L3,
+    SFU,
     TENSOR_BF16,
     TENSOR_FP16,
     TENSOR_FP16_ACC16,
@@ -274,6 +275,21 @@ def test_a_half_type_slower_than_half_of_fp32_is_a_fallback():
     assert _fallback(library(TENSOR_FP16, 50e9), fp32) is None
     assert _fallback(library(VECTOR_FP64, 1e9), fp32) is None
     assert _fallback(library(TENSOR_FP16, 1e9), GONE) is None
+
+
+def test_fallbacks_are_told_when_everything_is_sampled():
+    """133 of fp16 stand beside 100 of fp32; 4 of bf16 do not, whatever the other rates are."""
+    found = [
+        ceiling(SFU, 1e9, threads=1, reach=Reach.LIBRARY, way="exp"),
+        library(VECTOR_FP32, 100e9),
+        library(TENSOR_BF16, 4e9),
+        library(TENSOR_FP16, 133e9),
+        GONE,
+    ]
+    after = without_fallbacks(found)
+    assert [after[i] for i in (0, 1, 3, 4)] == [found[i] for i in (0, 1, 3, 4)]
+    assert isinstance(after[2], Absent)
+    assert without_fallbacks([GONE, found[2]]) == [GONE, found[2]]  # nothing to compare with
 
 
 def test_what_one_thread_found_lacking_is_not_tried_with_more():
