@@ -73,7 +73,7 @@ def load(sources: Sequence[Source], options: Options) -> Run:
             Gap(
                 name=name,
                 what="a run is of one device: what ran on this one is not in it",
-                seconds=spent[name] / 1e9,
+                seconds=None if any(r.duration_ns is None for r in others) else spent[name] / 1e9,
                 count=len(others),
             )
             for name, others in by_device.items()

@@ -26,8 +26,8 @@ def of_one(
 ) -> tuple[Sequence[Launch], list[Gap], list[str]]:
     """The launches on one GPU, what the others did, doubts; BadInput where it is not in `file`.
 
-    Of several it is the one that the user means or that a timeline is of, else the one that was at
-    work for longest.
+    Of several it is the one that the user means or that a timeline is of, else the one with most
+    kernel time.
     """
     gpu_of, doubts = _gpus(found)
     spent: dict[Gpu, float | None] = {}

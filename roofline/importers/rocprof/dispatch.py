@@ -54,7 +54,7 @@ class Converted:
 def convert(
     dispatches: Sequence[Dispatch], *, counted: bool = False, keep_private: bool = False
 ) -> Converted:
-    """The run of the agent that worked longest; times count from the first dispatch.
+    """The run of the agent with most kernel time; times count from the first dispatch.
 
     Where the times between dispatches are not known (averages) or are the profiler's own, because
     it `counted`, they stand one after the other and the step has no length.
@@ -109,13 +109,17 @@ def _believed(dispatches: Sequence[Dispatch]) -> tuple[Sequence[Dispatch], froze
 def _busiest(dispatches: Sequence[Dispatch]) -> tuple[str, tuple[Gap, ...]]:
     spent: dict[str, int] = {}
     count: dict[str, int] = {}
+    partly: set[str] = set()  # with dispatches of which nobody knows how long they took
     for dispatch in [d for d in dispatches if d.agent or not d.is_copy] or dispatches:
         spent[dispatch.agent] = spent.get(dispatch.agent, 0) + (dispatch.duration_ns or 0)
         count[dispatch.agent] = count.get(dispatch.agent, 0) + dispatch.times
+        if dispatch.duration_ns is None:
+            partly.add(dispatch.agent)
     agent = max(spent, key=lambda a: (spent[a], count[a]))
     what = "a run is of one device: what ran on this one is not in it"
+    seconds = {each: None if each in partly else ns / 1e9 for each, ns in spent.items()}
     return agent, tuple(
-        Gap(name=f"agent {other}", what=what, seconds=spent[other] / 1e9, count=count[other])
+        Gap(name=f"agent {other}", what=what, seconds=seconds[other], count=count[other])
         for other in spent
         if other != agent
     )

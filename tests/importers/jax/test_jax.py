@@ -129,7 +129,16 @@ def test_two_devices(tmp_path):
     run = imported(tmp_path, ran("a", 0.0, 5.0), ran("b", 0.0, 50.0, pid=2), head=head)
 
     assert [s.name for s in run.signatures] == ["b"]
-    assert [gap.name for gap in run.gaps] == ["/device:GPU:0"]
+    assert [(gap.name, gap.seconds) for gap in run.gaps] == [("/device:GPU:0", 5e-6)]
+
+
+def test_the_time_of_another_device_may_be_unknown(tmp_path):
+    """A negative duration is none: how long it took nobody knows, which is not 0."""
+    head = [*HEAD, {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "/device:GPU:1"}}]
+    run = imported(tmp_path, ran("a", 0.0, -5.0), ran("b", 0.0, 50.0, pid=2), head=head)
+    (gap,) = (gap for gap in run.gaps if gap.name == "/device:GPU:0")
+
+    assert (gap.seconds, gap.count) == (None, 1)
 
 
 @pytest.mark.parametrize("events", [[], [{"ph": "X", "pid": 1, "tid": 20, "ts": "soon", "dur": 1}]])

@@ -124,6 +124,16 @@ def test_two_agents(tmp_path):
 
     assert len(run.rows()) == 2
     assert [(gap.name, gap.count) for gap in run.gaps] == [("agent Agent 8", 1)]
+    assert run.gaps[0].seconds == pytest.approx(10.52e-6)
+
+
+def test_the_time_of_another_agent_may_be_unknown(tmp_path):
+    """It ends before it begins: how long it took nobody knows, which is not 0."""
+    other = TRACE.splitlines()[1].replace("Agent 7", "Agent 8").replace(",1,49,", ",3,49,")
+    run = imported(tmp_path, TRACE + other.replace("1551401624459226", "1551401624448000") + "\n")
+    (gap,) = (gap for gap in run.gaps if gap.name == "agent Agent 8")
+
+    assert (gap.seconds, gap.count) == (None, 1)
 
 
 def test_dram_bytes_by_request_size():
