@@ -17,7 +17,7 @@ from roofline.program.boundary.residency import read
 from roofline.runfile import Signature
 
 Memory = tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]  # reads, writes: (storage, B)
-_FOLLOWED = 64  # B: a scalar's size fits everything and follows nothing
+FOLLOWED = 64  # B: a scalar's size, below this, fits everything and follows nothing
 
 
 def by_storage(signature: Signature, reads: Sequence[int], writes: Sequence[int]) -> Memory:
@@ -43,13 +43,13 @@ def by_size(signatures: Sequence[Signature]) -> Iterator[Memory]:
         turns: Counter[int] = Counter()
         reads = []
         for size in (tensor.nbytes for tensor in read_by_size(signature, tensors)):
-            if size >= _FOLLOWED:
+            if size >= FOLLOWED:
                 turn = turns[size] if apart else 0
                 made = latest.get(size) if not turn else None
                 new = -len(outside) - 1
                 reads.append((made or outside.setdefault((size, turn), new), size))
                 turns[size] += 1
-        written = [size for size in written_by_size(signature) if size >= _FOLLOWED]
+        written = [size for size in written_by_size(signature) if size >= FOLLOWED]
         writes = [(results + at, size) for at, size in enumerate(written, start=1)]
         results += len(writes)
         latest |= {size: at for at, size in writes}

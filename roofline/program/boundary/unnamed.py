@@ -13,11 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from roofline.call import Tensor
-from roofline.program.boundary.following import read_by_size, written_by_size
+from roofline.program.boundary.following import FOLLOWED, read_by_size, written_by_size
 from roofline.program.boundary.residency import NEVER, reach
 from roofline.runfile import Signature
-
-_FOLLOWED = 64  # B: a scalar's size fits everything and follows nothing
 
 
 class Range(NamedTuple):
@@ -129,9 +127,9 @@ def _needs(signature: Signature) -> Needs:
         [
             (tensor.nbytes, _layout(tensor))
             for tensor in read_by_size(signature, tensors)
-            if tensor.nbytes >= _FOLLOWED
+            if tensor.nbytes >= FOLLOWED
         ],
-        [size for size in written_by_size(signature) if size >= _FOLLOWED],
+        [size for size in written_by_size(signature) if size >= FOLLOWED],
     )
 
 

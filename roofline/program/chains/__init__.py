@@ -1,9 +1,10 @@
 """Neighbouring operators that pass over the same data: what one fused kernel could save at most.
 
-A chain is a run of consecutive calls that stream over their data (pointwise, reductions,
-normalisations, copies), where every call reads something that an earlier one of the chain wrote, or
-writes something that a later one reads with it.
-Free calls (views) do not break it; everything else does, what is unaccounted included.
+A chain is of one run of consecutive calls that stream over their data (pointwise, reductions,
+normalisations, copies): those where every call reads something that an earlier one of the chain
+wrote, or writes something that a later one reads with it.  A call of the run that shares nothing
+with them is no part of it.
+Free calls (views) do not break a run; everything else does, what is unaccounted included.
 """
 
 import itertools
@@ -16,6 +17,7 @@ from roofline.device import HIERARCHY
 from roofline.program.boundary.following import by_size, by_storage
 from roofline.program.boundary.residency import read
 from roofline.program.chains.chain import NEAR, Alike, Chain, Link, build
+from roofline.program.chains.connected import connected
 from roofline.program.columns import storages, values
 from roofline.program.placed import Placed
 from roofline.runfile import Run
@@ -59,13 +61,16 @@ def chains(run: Run, events: "pa.Table", placed: Placed) -> tuple[Chain, ...]:
             links = _linked(calls, placed, recorded)
         elif (links := known.get(pattern, ())) == ():
             links = known[pattern] = _linked(calls, placed, recorded)
-        for start, end in _joined(links, [call.phase for call in calls], recorded):
-            phase = calls[start].phase
-            module = reduce(_around, (call.module for call in calls[start:end]))
-            key = (tuple(link.signature for link in links[start:end]), phase)
-            alike = found.setdefault(key, Alike(links[start:end], module=module, phase=phase))
+        for chosen in connected(links, [call.phase for call in calls], follow=recorded):
+            own = [calls[at] for at in chosen]
+            phase = own[0].phase
+            module = reduce(_around, (call.module for call in own))
+            key = (tuple(call.signature for call in own), phase)
+            if key not in found:
+                found[key] = Alike([links[at] for at in chosen], module=module, phase=phase)
+            alike = found[key]
             alike.module = _around(alike.module, module)
-            alike.add([call.time_ns for call in calls[start:end]])
+            alike.add([call.time_ns for call in own])
     made = [build(placed, alike, last_read if recorded else None) for alike in found.values()]
     return tuple(sorted(made, key=lambda c: (c.moved - c.least) * c.count, reverse=True))
 
@@ -173,69 +178,3 @@ def _linked(calls: Sequence[Row], placed: Placed, recorded: bool) -> Sequence[Li
         Link(call.row, call.signature, HIERARCHY[call.level], reads, writes)
         for call, (reads, writes) in zip(calls, memory, strict=True)
     ]
-
-
-class _Segment(NamedTuple):
-    """Neighbours that pass data on, from `start` up to `end`."""
-
-    start: int
-    end: int
-    reads: frozenset[int]
-    writes: frozenset[int]
-    widest: int  # B of its largest tensor
-
-
-def _joined(
-    links: Sequence[Link], phases: Sequence[str], recorded: bool
-) -> Iterator[tuple[int, int]]:
-    """Where to cut: each part's calls read what an earlier call of the part wrote.
-
-    Parts that begin apart may meet later: an update scales a parameter, then moves its moments,
-    and reads both at its end.  What reads from an earlier part makes one of all up to there, where
-    they pass over equally much in one phase.  Guessed by size, what is of one size has met already.
-    """
-    parts: list[_Segment] = []
-    for part in _apart(links):
-        first = len(parts)
-        for at in range(len(parts) - 1, -1, -1):
-            alike = parts[at].widest == part.widest
-            if not recorded or not alike or phases[parts[at].start] != phases[part.start]:
-                break
-            if parts[at].writes & part.reads:
-                first = at
-        parts[first:] = [_merged([*parts[first:], part])]
-    return ((part.start, part.end) for part in parts if part.end - part.start > 1)
-
-
-def _apart(links: Sequence[Link]) -> Iterator[_Segment]:
-    """Parts whose first call reads nothing of the part before, singles among them."""
-    start, written = 0, set[int]()
-    for at, link in enumerate(links):
-        if at > start and not written & {storage for storage, _ in link.reads}:
-            yield _segment(links, start, at)
-            start, written = at, set()
-        written |= {storage for storage, _ in link.writes}
-    if links:
-        yield _segment(links, start, len(links))
-
-
-def _segment(links: Sequence[Link], start: int, end: int) -> _Segment:
-    some = links[start:end]
-    sizes = (nbytes for link in some for _, nbytes in (*link.reads, *link.writes))
-    return _Segment(
-        start,
-        end,
-        frozenset(storage for link in some for storage, _ in link.reads),
-        frozenset(storage for link in some for storage, _ in link.writes),
-        max(sizes, default=0),
-    )
-
-
-def _merged(parts: Sequence[_Segment]) -> _Segment:
-    return _Segment(
-        parts[0].start,
-        parts[-1].end,
-        frozenset().union(*(part.reads for part in parts)),
-        frozenset().union(*(part.writes for part in parts)),
-        parts[-1].widest,
-    )
