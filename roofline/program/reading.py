@@ -202,14 +202,14 @@ def _call_overhead_s(roof: Roof) -> float | None:
     return None if ceiling is None else 1 / ceiling.rate
 
 
-def _step_s(without_recorder_s: float, busy_s: float | None, others_s: float) -> float | None:
-    """Time of a step without the recorder's work: no less than something was busy.
+def _step_ns(without_recorder_ns: int, busy_ns: int | None, others_ns: int) -> int | None:
+    """Time of all steps without the recorder's work: no less than something was busy.
 
     On a device the recorder's work on the host may hide behind kernels and then cost nothing.
     """
-    if without_recorder_s <= 0:
-        return busy_s
-    return max(without_recorder_s, (busy_s or 0.0) + others_s)
+    if without_recorder_ns <= 0 and busy_ns is None:
+        return None
+    return max(without_recorder_ns, (busy_ns or 0) + others_ns)
 
 
 def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions, beside_ns: int) -> Totals:
@@ -217,20 +217,25 @@ def _totals(run: Run, parts: tuple[Part, ...], conditions: Conditions, beside_ns
     steps = [run.steps[i] for i in measured_steps(run)]
     wall_ns = sum(s.duration_ns - s.bookkeeping_ns for s in steps)
     covered = busy_ns(run)
-    busy_s = None if covered is None else covered / n / 1e9
     # A profiler of single kernels records no time around them: its steps have no length.
     walled = any(s.duration_ns for s in steps)
-    others_s = beside_ns / n / 1e9 if walled else 0.0
-    step_s = _step_s(wall_ns / n / 1e9, busy_s, others_s) if walled else None
+    step_ns = _step_ns(wall_ns, covered, beside_ns) if walled else None
+    # In whole ns: of two equal times nothing is left.
+    gap_ns = None if step_ns is None or covered is None else step_ns - (covered + beside_ns)
+
+    def each_s(all_ns: int | None) -> float | None:
+        return None if all_ns is None else all_ns / n / 1e9
+
+    step_s = each_s(step_ns)
     whole = line("program", parts, conditions) if parts else None
     roof_s = None if whole is None or whole.roof_s is None else whole.roof_s / n
     loose_s = None if whole is None else whole.placement.roof_s
     return Totals(
         steps=n,
         step_s=step_s,
-        busy_s=busy_s,
-        others_s=others_s if walled else None,
-        gap_s=None if step_s is None or busy_s is None else step_s - busy_s - others_s,
+        busy_s=each_s(covered),
+        others_s=each_s(beside_ns) if walled else None,
+        gap_s=each_s(gap_ns),
         roof_s=roof_s,
         loose_roof_s=None if loose_s is None else loose_s / n,
         lost_s=None if step_s is None or roof_s is None else step_s - roof_s,

@@ -122,13 +122,18 @@ def others_ns(run: Run) -> int:
     """Time within measured steps that only work of no measured step covers.
 
     Kernels from before the recording or from the warm-up keep a device busy as well as its own do.
+    On a CPU the first calls of a run of one step are not among it: they were taken out of the
+    step's length.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     events, ours = run.events, in_steps(run)
     device = is_kind(events, _ON_DEVICE)
-    chosen = device if pc.any(pc.and_(ours, device)).as_py() else is_kind(events, _CALLS)
+    chosen = device
+    if not pc.any(pc.and_(ours, device)).as_py():
+        first_calls = pc.is_in(events["step"], pa.array(_taken_out(run), events["step"].type))
+        chosen = pc.and_not(is_kind(events, _CALLS), first_calls)
     own = pc.and_(chosen, ours)
     if pc.all(pc.or_(ours, pc.invert(chosen))).as_py() is not False:
         return 0
@@ -150,6 +155,12 @@ def others_ns(run: Run) -> int:
 
     busy, with_others = union_ns(events, own), union_ns(events, chosen)
     return (with_others - beyond(chosen)) - (busy - beyond(own))
+
+
+def _taken_out(run: Run) -> list[int]:
+    """Steps of warm-up that begin with a measured one: their time is out of its length."""
+    begun = {step.start_ns for step in run.steps if not step.warmup}
+    return [at for at, s in enumerate(run.steps) if s.warmup and s.start_ns in begun]
 
 
 def outside_ns(run: Run) -> int:

@@ -217,3 +217,55 @@ def test_what_is_given_nothing_is_told_by_what_it_makes():
     one, two = (call("aten::randn", (n, n), out=tensor(n, n)) for n in (64, 128))
     items = read(Script().add(one, 10).add(two, 20).end_step().run()).by()
     assert {item.shapes for item in items} == {"64x64 fp32", "128x128 fp32"}
+
+
+@pytest.mark.parametrize(("own_us", "others_us"), [(30, 60), (70, 60)])
+def test_a_step_that_is_busy_throughout_has_no_gap_at_all(own_us, others_us):
+    """Its own kernel and one from before fill it: times that no float adds exactly."""
+    own_ns, others_ns = own_us * 1000, others_us * 1000
+    events = table([
+        Event(signature=0, kind="kernel", step=0, start_ns=0, duration_ns=own_ns),
+        Event(signature=0, kind="kernel", step=-1, start_ns=own_ns, duration_ns=others_ns),
+    ])  # fmt: skip
+    run = Run(
+        recorder=RECORDER, device=device(), gaps=(), events=events,
+        signatures=(Signature(name="gemm"),),
+        steps=(Step(start_ns=0, duration_ns=own_ns + others_ns),),
+    )  # fmt: skip
+
+    assert read(run).whole.gap_s == 0.0
+
+
+def test_a_step_whose_books_took_all_of_it_is_as_long_as_what_ran():
+    """Books for all of 10 ms: its kernel ran 3 ms of it, one from before another 2 ms, no gap."""
+    events = table([
+        Event(signature=0, kind="kernel", step=0, start_ns=0, duration_ns=3_000_000),
+        Event(signature=0, kind="kernel", step=-1, start_ns=5_000_000, duration_ns=2_000_000),
+    ])  # fmt: skip
+    run = Run(
+        recorder=RECORDER, device=device(), gaps=(), events=events,
+        signatures=(Signature(name="gemm"),),
+        steps=(Step(start_ns=0, duration_ns=10_000_000, bookkeeping_ns=10_000_001),),
+    )  # fmt: skip
+    whole = read(run).whole
+
+    assert (whole.step_s, whole.busy_s) == pytest.approx((5e-3, 3e-3))
+    assert (whole.others_s, whole.gap_s) == (pytest.approx(2e-3), 0.0)
+
+
+def test_first_calls_on_a_cpu_are_neither_in_the_step_nor_beside_it():
+    """10 ms of wall: 4 ms of first calls, set apart from its length, 5 ms of its own, 1 ms idle."""
+    events = table([
+        Event(signature=0, kind="op", step=0, start_ns=0, duration_ns=4_000_000),
+        Event(signature=0, kind="op", step=1, start_ns=4_000_000, duration_ns=5_000_000),
+    ])  # fmt: skip
+    run = Run(
+        recorder=RECORDER, device=device(), gaps=(), events=events,
+        signatures=(Signature(name="aten::mm", call=MM),),
+        steps=(Step(start_ns=0, duration_ns=4_000_000, warmup=True, name="first calls"),
+               Step(start_ns=0, duration_ns=6_000_000)),
+    )  # fmt: skip
+    whole = read(run).whole
+
+    assert (whole.step_s, whole.busy_s) == pytest.approx((6e-3, 5e-3))
+    assert (whole.others_s, whole.gap_s) == (0.0, pytest.approx(1e-3))
