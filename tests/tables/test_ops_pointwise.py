@@ -3,6 +3,8 @@
 Every row is run with 6 elements a tensor of fp32; the bytes are 24 a tensor.
 """
 
+from itertools import product
+
 import pytest
 
 from roofline import ops
@@ -219,6 +221,31 @@ def test_the_steps_of_euclid_are_bounded_by_those_of_fibonacci_s_numbers(dtype, 
     assert (line.exactness, line.low, line.amount) == (Exactness.BOUNDED, 18, 18)
     assert line.high == 6 * (3 + 5 * steps)
     assert taken == steps
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "longest", "bound"),
+    [
+        (("int4", "int4"), 5, 5),  # -8 and 5: the size of the least number is one of Fibonacci's
+        (("int8", "int8"), 10, 10),
+        (("uint8", "uint8"), 12, 12),
+        (("uint8", "int8"), 11, 12),  # of two types the wider one bounds
+        (("int8", "uint8"), 10, 12),
+    ],
+)
+def test_no_two_numbers_take_more_steps_of_euclid_than_are_counted_at_most(dtypes, longest, bound):
+    """All pairs that the types can hold."""
+    (line, *_) = ops.account(Call("aten::gcd", tuple(Tensor((1,), d) for d in dtypes))).entries
+    sizes = {"int4": range(9), "int8": range(129), "uint8": range(256)}
+    most = 0
+    for left, right in product(*(sizes[dtype] for dtype in dtypes)):
+        a, other, taken = left, right, 0
+        while a:
+            a, other, taken = other % a, a, taken + 1
+        most = max(most, taken)
+
+    assert most == longest
+    assert line.high == 3 + 5 * bound
 
 
 def test_complex_without_a_count_is_named():

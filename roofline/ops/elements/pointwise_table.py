@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from roofline.call import Call
 from roofline.ops import arguments
+from roofline.ops.dtype import size
 
 GELU_TANH = (
     "GELU in tanh form is 10 flop by convention: x^3 2, inner polynomial 3, outer product 3, "
@@ -18,8 +19,8 @@ GELU_TANH = (
 GELU_ERF = "GELU in erf form is 4 flop and erf on sfu"
 SIGMOID = "a sigmoid is 1 / (1 + exp(-x)): 3 flop and exp on sfu"
 EUCLID = (
-    "how many steps Euclid's algorithm takes is data: counted are those of a zero, at most are "
-    "those of neighbouring Fibonacci numbers"
+    "how many steps Euclid's algorithm takes is data: counted is the least, an operand of 0; at "
+    "most are those of neighbouring Fibonacci numbers"
 )
 POWER = "a power is multiplications for 2 and 3, a root for 1/2, otherwise one result on sfu"
 
@@ -82,22 +83,32 @@ def _euclid(more: int) -> Callable[[Call], Cost]:
     """Euclid's algorithm: two abs, then a comparison a step and one more, 4 a remainder."""
 
     def cost(call: Call) -> Cost:
-        widest = max((t.nbytes // max(1, t.touched) for t in call.tensors), default=8)
-        return Cost(3 + more, words=EUCLID, most=3 + 5 * _steps(8 * widest - 1) + more)
+        steps = _steps(max(_greatest(t.dtype) for t in call.tensors))
+        return Cost(3 + more, words=EUCLID, most=3 + 5 * steps + more)
 
     return cost
 
 
-def _steps(bits: int) -> int:
-    """Divisions that Euclid's algorithm takes at most on numbers below 2 ** bits.
+def _greatest(dtype: str) -> int:
+    """The greatest size of an integer of `dtype`; of a signed one that of its least, -2^(n-1).
+
+    >>> _greatest("uint8"), _greatest("int8")
+    (255, 128)
+    """
+    bits = round(8 * size(dtype))
+    return (1 << bits) - 1 if dtype.startswith("uint") else 1 << (bits - 1)
+
+
+def _steps(greatest: int) -> int:
+    """Divisions that Euclid's algorithm takes at most on two numbers up to `greatest`.
 
     Lame: neighbours among Fibonacci's numbers take longest, and one more in the wrong order.
 
-    >>> _steps(7), _steps(63)
-    (10, 91)
+    >>> _steps(128), _steps(255), _steps(2**63)
+    (10, 12, 91)
     """
     low, high, steps = 1, 2, 1
-    while low + high < 2**bits:
+    while low + high <= greatest:
         low, high, steps = high, low + high, steps + 1
     return steps + 1
 
