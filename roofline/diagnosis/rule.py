@@ -17,9 +17,7 @@ class Finding:
     now_s: float | None = None  # a step's measured time of what the advice would change
     then_s: tuple[float, float] | None = None  # the same afterwards, least and most, by the model
     items: tuple[str, ...] = ()  # the lines, where it speaks of several
-    timed: tuple[
-        str, ...
-    ] = ()  # what of the evidence holds measured times: lines, or parts of them
-    doubt_s: float | None = (
-        None  # of a sanity finding: a step's measured time that it puts in doubt
-    )
+    # What of the evidence holds measured times: lines, or parts of them.
+    timed: tuple[str, ...] = ()
+    # Of a sanity finding: a step's measured time that it puts in doubt.
+    doubt_s: float | None = None

@@ -25,7 +25,7 @@ def square_tile(item: Item, fact: Facts, program: Program) -> Iterator[Finding]:
     suspicion = kernel_finding(
         "RF406",
         item,
-        f"may have bank conflicts: its shared memory is one tile of "
+        "may have bank conflicts: its shared memory is one tile of "
         f"{BANKS} x {BANKS} words without padding, and each column of it lies in one bank",
         (
             f"{shared:.0f} B a block of {BANKS} x {threads / BANKS:.0f} threads; rows of "

@@ -39,9 +39,8 @@ class Reduction:
     result_flop: int = 0
     result_sfu: int = 0
     sfu: int = 0
-    gives: str = (
-        "same"  # "same", "sum" (bool and integers become int64), "bool", "int64", "floating"
-    )
+    # "same", "sum" (bool and integers become int64), "bool", "int64", "floating"
+    gives: str = "same"
     keep_at: int | None = 2  # position of `keepdim` after (self, dim)
     dtype_at: int | None = None  # position of `dtype` after (self, dim, ...)
 
