@@ -43,8 +43,13 @@ class Cost:
 def calibrate() -> Cost:
     """Time trivial operators with and without the recorder, in turns; medians of single calls.
 
-    Once a process.
+    Once a process.  A mode of the program's, one that counts say, sees nothing of it.
     """
+    with _disable_current_modes():
+        return _calibrate()
+
+
+def _calibrate() -> Cost:
     one, rows = torch.ones(1), torch.ones(4, 4)
     row = rows[0]
 
@@ -68,7 +73,7 @@ def around_backward() -> float:
     Only for a process that went backward already: the first time starts the engine's threads,
     after which some programs may not fork.
     """
-    with torch.inference_mode(False), torch.enable_grad():
+    with _disable_current_modes(), torch.inference_mode(False), torch.enable_grad():
         leaf = torch.ones(4, requires_grad=True)
         total = ((leaf * leaf).exp() * leaf).sum()
         compared = _compare(lambda: torch.autograd.grad(total, leaf, retain_graph=True))
@@ -85,9 +90,6 @@ class _Compared:
 
 
 def _compare(work: Callable[[], object]) -> _Compared:
-    if torch._C._len_torch_dispatch_stack():  # another recorder's mode, say
-        with _disable_current_modes():
-            return _compare(work)
     columns = Columns()
     mode = Mode(columns, Book(), Modules(columns.modules))
     without, within = _Samples(), _Samples()

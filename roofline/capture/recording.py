@@ -124,9 +124,12 @@ class Recording:
 
     @property
     def result(self) -> Run:
-        """What was recorded; after the block only."""
+        """What was recorded: after the block, or from the call of `when_full` on.
+
+        Raises BadInput before that.
+        """
         if self._result is None:
-            raise BadInput("the recording is still running; its result exists after the block")
+            raise BadInput("there is no result yet: the recording's block has not ended")
         return self._result
 
     def _begins(self, entered: int) -> None:
@@ -158,9 +161,9 @@ class Recording:
             self._stop()
             if _get_current_dispatch_mode() is self._mode:  # else it lets everything through
                 self._leave()
-                if self._when_full is not None:
-                    self._result = self._assemble()
-                    self._when_full(self._result)
+            if self._when_full is not None:
+                self._result = self._assemble()
+                self._when_full(self._result)
 
     def _sample_afresh(self) -> None:
         """Forget the counters of the warm-up; the time that takes is the recorder's."""

@@ -3,8 +3,10 @@
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from roofline.capture import profile
+from roofline.capture.recording import Recording
 from roofline.errors import BadInput
 
 
@@ -117,6 +119,22 @@ def test_recording_stops_after_as_many_steps_as_asked_and_the_program_goes_on():
     assert seen == [1, 1, 0, 0, 0, 0]  # no mode is left to slow down the rest
 
 
+def test_a_mode_over_the_recorder_s_does_not_keep_the_run_from_whoever_waits_for_it():
+    class Lets(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    full = []
+    recording = Recording(warmup=0, steps=1, when_full=full.append)
+    with recording, Lets():
+        train(1)
+        assert [recording.result] == full
+        train(1)
+    assert [recording.result] == full
+    assert len(full[0].steps) == 1
+    assert torch._C._len_torch_dispatch_stack() == 0
+
+
 def test_two_optimizers_inside_one_another_end_one_step():
     model = nn.Linear(2, 2)
     inner = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -208,7 +226,7 @@ def test_an_empty_recording():
 
 
 def test_the_result_exists_only_after_the_block():
-    with profile() as run, pytest.raises(BadInput, match="after the block"):
+    with profile() as run, pytest.raises(BadInput, match="block has not ended"):
         _ = run.result
 
 
