@@ -24,7 +24,7 @@ def place_for(path: Path, begins: bytes, kind: str) -> Path:
             raise BadInput(f"cannot write {path}: there is no folder {full.parent}")
         if full.is_dir():
             raise BadInput(f"cannot write {path}: it is a folder")
-        if _written_into(full):
+        if written_into(full):
             return full
         if not os.access(_end(full).parent, os.W_OK):
             raise BadInput(f"cannot write {path}: its folder is not writable")
@@ -33,6 +33,11 @@ def place_for(path: Path, begins: bytes, kind: str) -> Path:
     except OSError as error:  # a name that is too long
         raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
     return full
+
+
+def written_into(path: Path) -> bool:
+    """Whether it is a device, a pipe or a socket: there is one of it, and it is not replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
@@ -46,7 +51,7 @@ def whole(path: Path, *, make_folder: bool = False, cannot: str = "") -> Iterato
     try:
         if make_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
-        into, end = _written_into(path), _end(path)
+        into, end = written_into(path), _end(path)
         # Not the whole name: with what is added to it, it could be too long for the system.
         handle, name = tempfile.mkstemp(
             dir=None if into else end.parent, prefix=f".{end.name[:_NAMED]}."
@@ -68,11 +73,6 @@ def whole(path: Path, *, make_folder: bool = False, cannot: str = "") -> Iterato
     except OSError as error:
         reason = error.strerror or error
         raise BadInput(f"{cannot or f'cannot write {path}'}: {reason}") from None
-
-
-def _written_into(path: Path) -> bool:
-    """Whether it is a device, a pipe or a socket: there is one of it, and it is not replaced."""
-    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _end(path: Path) -> Path:

@@ -21,6 +21,7 @@ from roofline.cli.pipe import for_whoever_reads
 from roofline.cli.say import say
 from roofline.errors import BadInput, Missing, RooflineError
 from roofline.runfile import Run
+from roofline.whole import written_into
 
 if TYPE_CHECKING:
     from roofline.capture.recording import Recording
@@ -213,13 +214,18 @@ def _save_early(run: Run, script: str, target: Path, *, quiet: bool) -> None:
     """Save what was recorded while the script goes on: whatever ends it, this is not lost."""
     if not run.signatures:
         return
+    recorded = "the steps asked for are recorded"
+    if written_into(target):  # whoever reads there would get two runs, one after the other
+        if not quiet:
+            say(f"{recorded}; {target.name} is no file, it gets the run when {script} ends")
+        return
     try:
         runfile.save(run, target)
     except RooflineError as error:  # the script's own work must not end for this
         say(f"{error}; trying again when {script} ends")
         return
     if not quiet:
-        say(f"the steps asked for are recorded: wrote {target.name}; {script} goes on without")
+        say(f"{recorded}: wrote {target.name}; {script} goes on without")
 
 
 def _finish(

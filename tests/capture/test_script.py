@@ -327,6 +327,52 @@ def test_the_run_is_written_when_its_steps_are_recorded_and_the_script_goes_on(f
     assert "recorded: wrote trains.roof; trains.py goes on without" in err
 
 
+def test_the_run_is_written_in_the_midst_of_a_mode_of_the_program_s_own_which_sees_nothing_of_it(
+    folder,
+):
+    """One that counts, say; it lies over the recorder's, which can't leave yet."""
+    training = TRAINS.replace("\n", "\n    ")
+    folder.write(
+        "counts.py",
+        "import os, signal, torch\n"
+        "from torch.utils._python_dispatch import TorchDispatchMode\n"
+        "class Counts(TorchDispatchMode):\n"
+        "    seen = []\n"
+        "    def __torch_dispatch__(self, func, types, args=(), kwargs=None):\n"
+        "        self.seen.append(str(func))\n"
+        "        return func(*args, **(kwargs or {}))\n"
+        f"with Counts():{training}\n"
+        "    print(Counts.seen, flush=True)\n"
+        "    if len(sys.argv) > 2: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "print(torch.ones(2).exp())\n",
+    )
+    plain = folder.python("counts.py", "5")
+    killed = folder.roofline("run", "--steps", "2", "counts.py", "5", "now")
+
+    assert killed.code == -signal.SIGKILL
+    assert killed.out in plain.out
+    assert "aten.sum" in killed.out
+    assert "recorded: wrote counts.roof; counts.py goes on without" in killed.err
+    assert [step.warmup for step in folder.run("counts.roof").steps] == [True, False, False]
+
+
+def test_a_pipe_gets_one_run_at_the_end(folder):
+    """It is no place to take: what is written early would stand before the rest."""
+    folder.write("trains.py", TRAINS)
+    pipe = folder.path / "pipe"
+    os.mkfifo(pipe)
+    process = folder.start("--steps", "2", "-o", "pipe", "trains.py", "9")
+    try:
+        (folder.path / "read.roof").write_bytes(pipe.read_bytes())
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+
+    run = folder.run("read.roof")
+    assert (run.recorder.exit_code, len(run.steps)) == (0, 3)
+    assert "recorded; pipe is no file, it gets the run when trains.py ends" in err
+
+
 def test_the_answer_and_the_exit_code_follow_at_the_end(folder):
     folder.write("trains.py", f"{TRAINS}print('end', flush=True)\nsys.exit(3)\n")
     ended = folder.roofline("run", "--steps", "2", "trains.py", "9")
