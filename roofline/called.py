@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
 _CUT = "\N{HORIZONTAL ELLIPSIS}"
@@ -17,19 +17,25 @@ def readable(name: str) -> str:
     """A kernel's name without return type and parameters; template arguments stay.
 
     A mangled name becomes its qualified name, without template arguments.  A name that was cut
-    stays as it is.
+    stays as it is, and so do words: parameters stand close to a name.
 
     >>> readable("void gemm_v0<float>(T1 *, int)"), readable("_ZN2at6native4gemmIfEEvPT_")
     ('gemm_v0<float>', 'at::native::gemm')
+    >>> readable("Memset (Device)"), readable("compiled f #1 (forward)")
+    ('Memset (Device)', 'compiled f #1 (forward)')
     >>> readable("unnamed>::saxpy_kernel(float, const float *)")
     'unnamed>::saxpy_kernel'
     """
-    name = " ".join(name.split())
+    name = _whole(name)
     if name.startswith("_Z"):
         return _demangled(name) or name
-    name = name.removesuffix(" [clone .kd]").removesuffix(".kd")
-    if name.endswith(")"):
-        name = name[: _opening(name)] or name
+    without = name[: _opening(name)] if name.endswith(")") else name
+    return name if not without or without.endswith(" ") else without
+
+
+def _whole(name: str) -> str:
+    """A name with its parameters; what profilers add to it and spell differently is left out."""
+    name = " ".join(name.split()).removesuffix(" [clone .kd]").removesuffix(".kd")
     return name.removeprefix("void ")
 
 
@@ -81,46 +87,75 @@ def brief(name: str) -> str:
 
     >>> brief("void at::native::reduce_kernel<128, 4, float>"), brief("<unnamed>")
     ('reduce_kernel', '<unnamed>')
+    >>> brief("Memset (Device)")
+    'Memset (Device)'
     """
     plain = readable(name).replace("<unnamed>::", "")
+    if plain.endswith(")"):  # words
+        return plain
     return re.sub(r"<.*", "", plain).rsplit("::", maxsplit=1)[-1] or name
 
 
 def told_apart(names: Iterable[str], width: int = 60) -> dict[str, str]:
     """A short name for each kernel, of at most `width` characters, for no two of them alike.
 
-    Instantiations of one template show an argument that differs.
+    Instantiations of one template show an argument that differs, overloads their parameters; what
+    is alike still, as mangled names are, is numbered.  ``void`` and spaces make no other kernel.
 
     >>> [*told_apart(["at::k<4, at::Add<float>>", "at::k<4, at::Mul<float>>", "at::q<4>"]).values()]
     ['k<Add>', 'k<Mul>', 'q']
     >>> [*told_apart(["mine::k", "its::k", "k<a::T>", "k<b::T>"]).values()]
     ['mine::k', 'its::k', 'k<a::T>', 'k<b::T>']
+    >>> [*told_apart(["a::k", "a::k<int>", "a::f(int)", "a::f(a::T*)"]).values()]
+    ['k', 'k<int>', 'f(int)', 'f(a::T*)']
     """
-    plain = {name: _plain(name) for name in names}
+    whole = {
+        name: _whole(name).replace("<unnamed>", _NAMELESS).replace(" >", ">") for name in names
+    }
+    plain = {name: readable(name) for name in whole.values()}
     alike: dict[str, list[str]] = {}
     for name in dict.fromkeys(plain.values()):
         alike.setdefault(brief(name), []).append(name)
-    marked: dict[str, str] = {}
-    for short, group in alike.items():
-        heads = [_arguments(name)[0] for name in group]
-        for head in dict.fromkeys(heads):
-            own = [name for name, its in zip(group, heads, strict=True) if its == head]
-            called = short if len({*heads}) == 1 else head
-            for name, mark in zip(own, _marks(own), strict=True):
-                marked[name] = f"{called}<{mark}>" if mark else called
+    called = {name: its for short, group in alike.items() for name, its in _called(short, group)}
+    overloads = Counter(plain.values())
+    marked = {
+        name: called[its]
+        + (name.removeprefix(its) if overloads[its] > 1 and name.startswith(its) else "")
+        for name, its in plain.items()
+    }
+    apart = numbered(marked)
+    short_of = dict(zip(apart, fitted([*apart.values()], width), strict=True))
+    return {name: short_of[its] for name, its in whole.items()}
+
+
+def _called(short: str, group: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each name of a group that is `short` without qualifiers and templates, told apart."""
+    heads = [_arguments(name)[0] for name in group]
+    several = len({*heads}) > 1
+    for head in dict.fromkeys(heads):
+        own = [name for name, its in zip(group, heads, strict=True) if its == head]
+        if len(own) > 1 and not _built_alike(own):
+            yield from zip(own, own if several else _briefly(own), strict=True)
+            continue
+        for name, mark in zip(own, _marks(own), strict=True):
+            start = head if several else short
+            yield name, f"{start}<{mark}>" if mark else start
+
+
+def numbered(called: Mapping[str, str]) -> dict[str, str]:
+    """What is `called` like another gets a number.
+
+    >>> numbered({"a": "k", "b": "k", "c": "q"})
+    {'a': 'k', 'b': 'k #2', 'c': 'q'}
+    """
+    taken, apart = {*called.values()}, dict[str, str]()
     seen: Counter[str] = Counter()
-    for name, called in marked.items():
-        seen[called] += 1
-        if seen[called] > 1:
-            marked[name] = f"{called} #{seen[called]}"
-    short_of = dict(zip(marked, fitted([*marked.values()], width), strict=True))
-    return {name: short_of[its] for name, its in plain.items()}
-
-
-def _plain(name: str) -> str:
-    """Without parameters, which stand close to a name: "compiled f #1 (forward)" has none."""
-    without = readable(name)
-    return (name if without.endswith(" ") else without).replace("<unnamed>", _NAMELESS)
+    for name, its in called.items():
+        seen[its] += 1
+        ways = (f"{its} #{n}" for n in count(seen[its]))
+        apart[name] = its if seen[its] == 1 else next(way for way in ways if way not in taken)
+        taken.add(apart[name])
+    return apart
 
 
 def fitted(names: Sequence[str], width: int) -> list[str]:
@@ -168,14 +203,19 @@ def _marks(names: Sequence[str]) -> list[str]:
         return [""] * len(names)
     names = [" ".join(name.split()) for name in names]
     if not _built_alike(names):
-        short = [_unqualified(name) for name in names]
-        return short if len({*short}) == len({*names}) else [*names]
+        return _briefly(names)
     inside = [_arguments(name)[1] for name in names]
     differing = [_told(column) for column in zip(*inside, strict=True) if len({*column}) > 1]
     telling = next((each for each in differing if len({*each}) == len({*names})), None)
     if telling or not differing:
         return telling or [""] * len(names)  # the same but for spaces
     return [", ".join(texts) for texts in zip(*differing, strict=True)]
+
+
+def _briefly(names: Sequence[str]) -> list[str]:
+    """Without qualifiers, where they are as different without."""
+    short = [_unqualified(name) for name in names]
+    return short if len({*short}) == len({*names}) else [*names]
 
 
 def _told(texts: Sequence[str]) -> list[str]:
