@@ -6,7 +6,7 @@ from typing import Any
 
 from roofline.report import text
 from roofline.report.against import against, print_against
-from roofline.report.console import console, print_whole
+from roofline.report.console import console
 from roofline.report.document import SCHEMA, of_run
 from roofline.report.shown import FINDINGS, ROWS
 from roofline.runfile import Run
@@ -43,9 +43,7 @@ def print_times(run: Run, *, by: str, rows: int) -> None:
     """Print the time of each line on every axis."""
     from roofline.report import axes
 
-    screen = console()
-    screen.print("least time of a step on each axis; * binds; measured time beside them")
-    print_whole(screen, axes.table(of_run(run, by), rows))
+    axes.print_document(of_run(run, by), console(), rows)
 
 
 def print_what_if(run: Run, changes: str, *, by: str, rows: int, as_json: bool) -> None:

@@ -48,8 +48,8 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
     if again := _recomputed(document["program"]):
         yield Text(again, style="dim")
     yield Text("")
-    if document["by"] == "kernel" and not any(i["kind"] in _KERNELS for i in document["items"]):
-        yield Text(_no_kernels(document["device"]))
+    if without := no_kernels(document):
+        yield Text(without)
     if document["items"]:
         yield _table(document["items"], rows, width, document["by"])
     if note := _notes(document, rows):
@@ -66,8 +66,11 @@ def _blocks(document: Document, rows: int, findings: int, width: int) -> Iterabl
 _KERNELS = frozenset({"kernel", "memcpy"})
 
 
-def _no_kernels(device: Document | None) -> str:
-    """What stands in the place of kernels, and why."""
+def no_kernels(document: Document) -> str:
+    """What stands in the place of kernels that are asked for, and why; "" where they stand."""
+    device = document["device"]
+    if document["by"] != "kernel" or any(i["kind"] in _KERNELS for i in document["items"]):
+        return ""
     if device is not None and device["kind"] == "gpu":
         return "no line is a kernel: they are counted with the operators that started them"
     return "this run has no kernels: its lines are operators"
@@ -156,7 +159,7 @@ def _table(items: Sequence[Document], rows: int, width: int, by: str) -> "Render
         names = [_shortened(item["name"], width - FIXED) for item in items[:rows]]
         described = False
     else:
-        names = line_names(items[:rows], min(NAME, width - FIXED))
+        names = line_names(items, min(NAME, width - FIXED))[:rows]
         described = True
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
@@ -219,13 +222,7 @@ def _binding(item: Document) -> str:
 
 def _notes(document: Document, rows: int) -> str:
     items, whole = document["items"], document["program"]
-    notes = []
-    rest = len(items) - rows
-    if rest > 0:
-        rest_s = sum(i["measured_s"] or 0.0 for i in items[rows:])
-        notes.append(
-            f"{number_of(rest, 'more line')} take{'s' if rest == 1 else ''} {seconds(rest_s)}"
-        )
+    notes = [more_lines(items, rows)] if len(items) > rows else []
     left_s = sum(item.get("without_roof_s") or 0.0 for item in items)
     if left_s and any(item["roof_s"] is not None for item in items):
         notes.append(f"{seconds(left_s)} in calls whose roof is not known, in nothing lost")
@@ -238,6 +235,13 @@ def _notes(document: Document, rows: int) -> str:
     if whole and whole["bookkeeping_s"]:
         notes.append(f"recording took another {seconds(whole['bookkeeping_s'])}, left out")
     return "; ".join(notes)
+
+
+def more_lines(items: Sequence[Document], rows: int) -> str:
+    """What the lines take that are not shown."""
+    rest = len(items) - rows
+    rest_s = sum(i["measured_s"] or 0.0 for i in items[rows:])
+    return f"{number_of(rest, 'more line')} take{'s' if rest == 1 else ''} {seconds(rest_s)}"
 
 
 def _findings(findings: Sequence[Document], limit: int) -> Iterable["RenderableType"]:

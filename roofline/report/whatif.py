@@ -61,8 +61,8 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
     for name in ("time", "roof", "new roof", "as near"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound by", no_wrap=True)
-    items = made["items"][:rows]
-    for name, item in zip(line_names(items, NAME), items, strict=True):
+    items = made["items"]
+    for name, item in zip(line_names(items, NAME)[:rows], items, strict=False):
         table.add_row(
             name,
             seconds(item["measured_s"]),

@@ -1,5 +1,6 @@
 """The roofline in time: what a line needs on each axis."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -7,7 +8,8 @@ from rich.console import Console
 
 from roofline import runfile
 from roofline.cli import main
-from roofline.report import axes
+from roofline.program.whatif import what_if
+from roofline.report import axes, text, whatif
 from roofline.report.document import of_run
 from tests.runs import Script, call, tensor
 
@@ -18,8 +20,12 @@ RUN = Script().add(MM, 25_000).add(RELU, 1_000).end_step().run()
 
 
 def printed(by="call", rows=9):
+    return lines(axes.table(of_run(RUN, by), rows))
+
+
+def lines(table):
     console = Console(file=StringIO(), width=120)
-    console.print(axes.table(of_run(RUN, by), rows))
+    console.print(table)
     return [line.split() for line in console.file.getvalue().splitlines()]
 
 
@@ -57,3 +63,48 @@ def test_the_command(tmp_path, capsys):
     printed_text = capsys.readouterr().out
     assert "least time of a step on each axis" in printed_text
     assert "relu" not in printed_text.replace("all lines", "")
+
+
+def test_the_star_is_where_the_table_says_bound_by():
+    """A product, 2.5 ms of flop and 0.3 ms of bytes; three exp, each 0.1 ms of sfu and 0.8 of bytes.
+
+    Bytes need 2.7 ms, more than either pipe; the axis of both pipes adds up to 2.8 ms.
+    """
+    small = tensor(500, 500)
+    script = Script().add(call("aten::mm", small, small, out=small), 3_000)
+    for _ in range(3):
+        script.add(call("aten::exp", X, out=X), 900)
+    document = of_run(script.end_step().run(), "phase")
+    _, line = lines(axes.table(document, 9))
+
+    assert document["items"][0]["binding"] == "dram"
+    assert line[-6:] == ["2.80", "ms", "2.70", "ms*", "4.00", "us"]
+
+
+def test_a_name_is_told_apart_from_lines_that_are_not_shown():
+    """Forward and backward begin alike: the one row shown is the backward."""
+    name = "aten::_scaled_dot_product_cudnn_attention"
+    script = Script().add(call(f"{name}_backward", X, out=X), 900).add(call(name, X, out=X), 300)
+    run = script.end_step().run()
+    document = of_run(run, "operator")
+
+    for shown in (axes.table(document, 1), text._table(document["items"], 1, 120, "operator")):
+        (row, *_) = [line for line in lines(shown) if line[0].startswith("_scaled")]
+        assert row[0].endswith("backward")
+    console = Console(file=StringIO(), width=120)
+    whatif.print_document(whatif.document(what_if(run, dtype="bf16"), "operator"), console, 1)
+    assert "ackward" in console.file.getvalue()
+
+
+def test_kernels_that_are_not_there_are_operators_and_the_rest_is_said(tmp_path, capsys):
+    """As in the ordinary table; and of a device whose starts nobody measured, why a dash stands."""
+    bare = replace(RUN.device, ceilings=tuple(c for c in RUN.device.ceilings
+                                              if c.resource.name != "dispatch"))  # fmt: skip
+    runfile.save(replace(RUN, device=bare), tmp_path / "x.roof")
+    assert main(["show", str(tmp_path / "x.roof"), "--times", "--by", "kernel", "--rows", "1"]) == 0
+    out = capsys.readouterr().out
+
+    assert "this run has no kernels: its lines are operators" in out
+    assert "\noperator " in out
+    assert "1 more line takes 1.00 ms" in out
+    assert "overhead is not known: nobody measured what a start takes here" in out
