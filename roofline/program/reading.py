@@ -1,6 +1,6 @@
 """Reading a run: recount, place, time, group."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -94,20 +94,11 @@ class Program:
 
     def by(self, grouping: str = "call") -> tuple[Item, ...]:
         """The program as lines, one per key of GROUPINGS, most time lost first."""
-        if grouping not in GROUPINGS:
-            raise NotFound(f"no grouping {grouping!r}; there is {', '.join(GROUPINGS)}")
         if grouping not in self._lines:
-            self._lines[grouping] = self._grouped(*GROUPINGS[grouping])
+            groups = grouped(self.parts, grouping)
+            lines = [line(name, parts, self.conditions) for name, parts in groups.values()]
+            self._lines[grouping] = tuple(sorted(lines, key=lambda i: i.to_win_s, reverse=True))
         return self._lines[grouping]
-
-    def _grouped(
-        self, key: Callable[[Part], Hashable], label: Callable[[Part], str]
-    ) -> tuple[Item, ...]:
-        groups: dict[Hashable, list[Part]] = {}
-        for part in self.parts:
-            groups.setdefault(key(part), []).append(part)
-        lines = [line(label(parts[0]), parts, self.conditions) for parts in groups.values()]
-        return tuple(sorted(lines, key=lambda item: item.to_win_s, reverse=True))
 
 
 # name -> (what parts must share to stand on one line, how that line is called)
@@ -120,6 +111,17 @@ GROUPINGS: Mapping[str, tuple[Callable[[Part], Hashable], Callable[[Part], str]]
         "phase": (lambda p: p.phase, lambda p: p.phase),
     })
 )  # fmt: skip
+
+
+def grouped(parts: Sequence[Part], grouping: str) -> dict[Hashable, tuple[str, list[Part]]]:
+    """By what the parts of a line share, how the line is called and its parts."""
+    if grouping not in GROUPINGS:
+        raise NotFound(f"no grouping {grouping!r}; there is {', '.join(GROUPINGS)}")
+    key, label = GROUPINGS[grouping]
+    groups: dict[Hashable, tuple[str, list[Part]]] = {}
+    for part in parts:
+        groups.setdefault(key(part), (label(part), []))[1].append(part)
+    return groups
 
 
 def read(run: Run) -> Program:

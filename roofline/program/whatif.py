@@ -5,6 +5,7 @@ comes out are bounds, and beside them the time at today's fraction of the roof: 
 same code would be as near to the other roof, said as that.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.call import Argument, Tensor
@@ -13,10 +14,10 @@ from roofline.errors import BadInput, NotFound
 from roofline.placement import Bound
 from roofline.program.alike import Settled, settled_in
 from roofline.program.batch import NOT_REWRITTEN, ONE, Batch, rebatched
-from roofline.program.item import Item
+from roofline.program.item import Item, Part, line, total
 from roofline.program.parts import parts_of
 from roofline.program.placed import recount
-from roofline.program.reading import Program, read
+from roofline.program.reading import Program, grouped, read
 from roofline.program.threads import other_threads
 from roofline.program.timing import timed
 from roofline.runfile import Gap, Run, Signature
@@ -27,30 +28,26 @@ CHANGES = ("device", "dtype", "batch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One line before and after; times are those of one step."""
+class Calls:
+    """Calls of one signature, phase and module, before and after: no line divides them."""
 
     before: Item
     after: Item  # its placement and roof are the new ones; its times still the old
-    # The level that binds it today and has no ceiling there: its bytes are then placed further out.
-    no_level: Resource | None = None
-
-    @property
-    def roof_s(self) -> float | None:
-        """Least time afterwards."""
-        return None if self.after.roof_s is None else self.after.roof_s / self.after.steps
+    # The level that binds any of them today and has no ceiling there: their bytes are then placed
+    # further out.
+    no_level: Resource | None
 
     @property
     def same_fraction_s(self) -> float | None:
-        """Time afterwards if the code came as near to its new roof as it is to its present one.
+        """Time of a step afterwards if the code came as near to its new roof as to its present one.
 
         None where the new roof leaves out work that the present one bounds, or is that of another
         level: such roofs do not compare.
         """
         fraction = self.before.roof_fraction
-        if self.roof_s is None or not fraction or self.left_out or self.no_level:
+        if self.after.roof_s is None or not fraction or self.left_out or self.no_level:
             return None
-        return self.roof_s / fraction
+        return self.after.roof_s / self.after.steps / fraction
 
     @property
     def left_out(self) -> tuple[Resource, ...]:
@@ -59,9 +56,43 @@ class Change:
         return tuple(r for r in self.after.placement.no_ceiling if r not in before)
 
     @property
+    def measured_s(self) -> float | None:
+        """Their time in a step today; None is not known or nothing."""
+        return (self.before.measured_s or 0.0) / self.before.steps or None
+
+    @property
+    def not_compared(self) -> bool:
+        """Whether they have a new roof and no time as near to it."""
+        return bool(self.after.roof_s) and self.same_fraction_s is None
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether they have no new roof."""
+        return self.after.roof_s is None
+
+    @property
     def needs_nothing(self) -> bool:
-        """Whether it is known to need nothing afterwards, as a view does."""
+        """Whether they are known to need nothing afterwards, as a view does."""
         return self.after.roof_s == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One line before and after; times are those of one step."""
+
+    before: Item
+    after: Item
+    calls: tuple[Calls, ...]  # what both are made of; what is said of them adds up in any grouping
+
+    @property
+    def roof_s(self) -> float | None:
+        """Least time afterwards."""
+        return None if self.after.roof_s is None else self.after.roof_s / self.after.steps
+
+    @property
+    def same_fraction_s(self) -> float | None:
+        """Time afterwards as near to the roof as today, of the calls whose two roofs compare."""
+        return total(calls.same_fraction_s for calls in self.calls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +119,27 @@ class WhatIf:
 
     def by(self, grouping: str = "call") -> tuple[Change, ...]:
         """Every line before and after, most time measured today first."""
-        after = {_identity(item): item for item in self.after.by(grouping)}
+        after = grouped(self.after.parts, grouping)
         changes = [
-            Change(before=item, after=after[_identity(item)], no_level=self._lacking(item.binding))
-            for item in self.before.by(grouping)
+            Change(
+                before=line(name, parts, self.before.conditions),
+                after=line(name, after[key][1], self.after.conditions),
+                calls=tuple(self._calls(parts, after[key][1])),
+            )
+            for key, (name, parts) in grouped(self.before.parts, grouping).items()
         ]
-        return tuple(sorted(changes, key=lambda c: c.before.measured_s or 0.0, reverse=True))
+        most = sorted(changes, key=lambda c: c.before.to_win_s, reverse=True)
+        return tuple(sorted(most, key=lambda c: c.before.measured_s or 0.0, reverse=True))
+
+    def _calls(self, before: Sequence[Part], after: Sequence[Part]) -> Iterator[Calls]:
+        then = _alike(after)
+        for key, parts in _alike(before).items():
+            lacking = (self._lacking(part.once.binding) for part in parts)
+            yield Calls(
+                before=line(parts[0].name, parts, self.before.conditions),
+                after=line(parts[0].name, then[key], self.after.conditions),
+                no_level=next((level for level in lacking if level), None),
+            )
 
     def _lacking(self, binding: Bound | None) -> Resource | None:
         """What binds, where it is a level of memory without a ceiling afterwards."""
@@ -101,6 +147,14 @@ class WhatIf:
         if level not in HIERARCHY or self.after.roof.ceiling(level) is not None:
             return None
         return level
+
+
+def _alike(parts: Sequence[Part]) -> dict[tuple[int, str, str], list[Part]]:
+    """Parts that differ by where their data was alone, which is another on another device."""
+    found: dict[tuple[int, str, str], list[Part]] = {}
+    for part in parts:
+        found.setdefault((part.signature, part.phase, part.module), []).append(part)
+    return found
 
 
 def parse_changes(text: str) -> dict[str, str]:
@@ -197,10 +251,6 @@ def _known_as_one(program: Program) -> dict[int, Settled]:
         for part in program.parts
         if part.once.ledger is not None and (settled := settled_in(part.once.ledger)) is not None
     }
-
-
-def _identity(item: Item) -> tuple[object, ...]:
-    return item.name, item.module, item.phase, frozenset(item.signatures)
 
 
 def _retyped(signature: Signature, dtype: str) -> Signature:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from roofline.program.batch import Batch
+from roofline.program.item import total
 from roofline.program.whatif import Change, WhatIf
 from roofline.report.console import print_whole
 from roofline.report.names import line_names
@@ -21,6 +22,7 @@ NAME = 28  # columns
 def document(what_if: WhatIf, by: str = "call") -> Document:
     """Every line before and after; times are those of one step, null is unknown."""
     changes = what_if.by(by)
+    calls = [each for change in changes for each in change.calls]
     before, after = _sums(changes, "before"), _sums(changes, "after")
     return {
         "schema": "roofline.whatif/1",
@@ -28,10 +30,10 @@ def document(what_if: WhatIf, by: str = "call") -> Document:
         "before": {"device": what_if.before.roof.name, **before},
         "after": {"device": what_if.after.roof.name, **after},
         "batch": _samples(what_if.batch, before["roof_s"], after["roof_s"]),
-        "unbounded_s": _sum([_measured(c) for c in changes if c.after.roof_s is None]),
-        "not_compared_s": _sum([_measured(c) for c in changes if _not_compared(c)]),
-        "needs_nothing_s": _sum([_measured(c) for c in changes if c.needs_nothing]),
-        "no_level": list(dict.fromkeys(c.no_level.name for c in changes if c.no_level)),
+        "unbounded_s": _sum([c.measured_s for c in calls if c.unbounded]),
+        "not_compared_s": _sum([c.measured_s for c in calls if c.not_compared]),
+        "needs_nothing_s": _sum([c.measured_s for c in calls if c.needs_nothing]),
+        "no_level": list(dict.fromkeys(c.no_level.name for c in calls if c.no_level)),
         "no_ceiling": list(
             dict.fromkeys(r.name for c in changes for r in c.after.placement.no_ceiling)
         ),
@@ -68,7 +70,7 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
             seconds(item["measured_s"]),
             seconds(item["roof_s"]),
             seconds(item["new_roof_s"]),
-            seconds(item["same_fraction_s"]),
+            _near(item),
             _bound(item),
         )
     print_whole(console, table)
@@ -86,8 +88,8 @@ def print_document(made: Document, console: "Console", rows: int) -> None:
 
 
 _LEFT = {
-    "unbounded_s": "lines without a bound, in no new time",
-    "needs_nothing_s": "lines that need nothing of the device, such as views, in no new time",
+    "unbounded_s": "calls without a bound, in no new time",
+    "needs_nothing_s": "calls that need nothing of the device, such as views, in no new time",
 }
 
 
@@ -107,7 +109,13 @@ def _as_near(made: Document) -> str:
     near = f"as near to the roof as today it would take {seconds(near_s)}"
     if not left_s:
         return near
-    return f"{near} without lines that take {seconds(left_s)} today, whose two roofs do not compare"
+    return f"{near} without calls that take {seconds(left_s)} today, whose two roofs do not compare"
+
+
+def _near(item: Document) -> str:
+    """Its time as near to the roof; more than that where calls of it are left out."""
+    more = ">" if item["not_compared_s"] and item["same_fraction_s"] is not None else ""
+    return more + seconds(item["same_fraction_s"])
 
 
 def _bound(item: Document) -> str:
@@ -142,17 +150,8 @@ def _change(change: Change) -> Document:
         "new_binding": after.binding.demanded.name if after.binding else None,
         "new_no_ceiling": [resource.name for resource in after.placement.no_ceiling],
         "same_fraction_s": change.same_fraction_s,
+        "not_compared_s": _sum([c.measured_s for c in change.calls if c.not_compared]),
     }
-
-
-def _not_compared(change: Change) -> bool:
-    """Whether it has a new roof and no time as near to it."""
-    return bool(change.roof_s) and change.same_fraction_s is None
-
-
-def _measured(change: Change) -> float | None:
-    """Its time today, where that is more than nothing."""
-    return _step(change.before.measured_s, change.before.steps) or None
 
 
 def _sums(changes: Sequence[Change], side: str) -> Document:
@@ -161,10 +160,9 @@ def _sums(changes: Sequence[Change], side: str) -> Document:
             "roof_s": _sum([_step(c.before.roof_s, c.before.steps) for c in changes]),
             "measured_s": _sum([_step(c.before.measured_s, c.before.steps) for c in changes]),
         }
-    timed = [c for c in changes if c.before.measured_s]
     return {
         "roof_s": _sum([c.roof_s for c in changes]),
-        "same_fraction_s": _sum([c.same_fraction_s for c in timed]),
+        "same_fraction_s": total(c.same_fraction_s for c in changes),
     }
 
 

@@ -149,7 +149,7 @@ def test_lines_that_need_nothing_are_not_without_a_bound(capsys):
     assert made["needs_nothing_s"] == pytest.approx(10e-6)
     out = printed(made, capsys)
     assert "without a bound" not in out
-    assert "lines that need nothing of the device, such as views, in no new time: 10.0 us" in out
+    assert "calls that need nothing of the device, such as views, in no new time: 10.0 us" in out
 
 
 def of_threads(resource, rate, threads):
@@ -192,7 +192,7 @@ def test_a_run_that_mixes_threads_says_so_in_text_and_data(tmp_path, capsys):
     assert out.count(f"not in this run: vector-fp32: {said}") == 1
 
 
-def test_a_level_that_is_not_measured_there_is_not_compared_with_the_next():
+def test_a_level_that_is_not_measured_there_is_not_compared_with_the_next(capsys):
     """relu of 400 kB lies in the L2 of the toy, 8 us; on the other 0.8 us at DRAM are no L2 roof."""
     small = tensor(100, 1000)
     relu = call("aten::relu", small, out=small)
@@ -205,11 +205,18 @@ def test_a_level_that_is_not_measured_there_is_not_compared_with_the_next():
 
     assert held.before.binding.demanded == L2
     assert held.after.binding.demanded == DRAM
-    assert held.no_level == L2
+    assert [calls.no_level for calls in held.calls] == [L2]
     assert held.same_fraction_s is None
     assert mm.same_fraction_s == pytest.approx(4e-3)
     made = whatif.document(elsewhere, "operator")
     assert made["no_level"] == ["l2"]
     assert made["not_compared_s"] == pytest.approx(48e-6)
     with_l2 = replace(OTHER, ceilings=(*OTHER.ceilings, device().ceilings[1]))
-    assert what_if(run, device=with_l2).by("operator")[1].no_level is None
+    assert whatif.document(what_if(run, device=with_l2))["no_level"] == []
+    # Together they are bound by the product's pipe: the one time is as near, the other is left out.
+    by_phase = whatif.document(elsewhere, "phase")
+    assert by_phase["after"] == made["after"]
+    assert by_phase["not_compared_s"] == made["not_compared_s"]
+    assert by_phase["items"][0]["not_compared_s"] == pytest.approx(48e-6)
+    whatif.print_document(by_phase, console(), 15)
+    assert ">4.00 ms" in capsys.readouterr().out
