@@ -134,10 +134,13 @@ class Item:
 
     @property
     def lost_s(self) -> float | None:
-        """Measured time beyond the roof time, of the calls that have both."""
-        if self._roofed_s is None or self.timed_roof_s is None:
-            return None
-        return self._roofed_s - self.timed_roof_s
+        """Measured time beyond the roof time, of the calls that have both.
+
+        Calls that need nothing lose all their time, beside others whose roof is not known too.
+        """
+        if self.timed_roof_s is None:
+            return self._roofed_s or None
+        return None if self._roofed_s is None else self._roofed_s - self.timed_roof_s
 
     @property
     def to_win_s(self) -> float:

@@ -157,3 +157,20 @@ def test_a_line_is_set_against_the_roof_of_the_calls_that_have_one():
     shown = Console(file=StringIO(), width=110)
     print_document(of_run(run, "phase"), shown)
     assert "5.00 ms in calls whose roof is not known, in nothing lost" in shown.file.getvalue()
+
+
+def test_what_is_lost_adds_up_where_one_needs_nothing_and_another_is_unknown():
+    """A view of 5 us on a CPU, all of them lost; 10 us of a call that no rule knows, in no loss."""
+    x = tensor(1000, 1000)
+    view, unknown = call("aten::view", x, [1000, 1000], out=x), call("mine::secret", x, out=x)
+    program = read(Script().add(view, 5).add(unknown, 10).end_step().run())
+    together = {
+        by: sum(item.lost_s or 0.0 for item in program.by(by)) for by in ("call", "module", "phase")
+    }
+
+    assert together == dict.fromkeys(together, pytest.approx(5e-6))
+    (whole,) = program.by("phase")
+    assert (whole.roof_s, whole.roof_fraction) == (None, None)
+    assert whole.without_roof_s == pytest.approx(10e-6)
+    by_call = {item.name: item.lost_s for item in program.by("call")}
+    assert by_call == {"aten::view": pytest.approx(5e-6), "mine::secret": None}
