@@ -25,11 +25,7 @@ def fresh_memory(program: Program) -> Iterator[Finding]:
     most_s = None if fault is None else _cost_s(fresh, fault.high_s) / steps
     now_s = sum(item.measured_s or 0.0 for item in fresh) / steps
     faults = sum(item.page_faults or 0 for item in fresh)
-    price = (
-        ""
-        if fault is None or cost_s is None
-        else f", {show(cost_s, 's')} at this machine's cost of a fault, {fault}"
-    )
+    price = "" if fault is None or cost_s is None else _price(faults / steps, fault, cost_s)
     yield Finding(
         code="RF103",
         item="",
@@ -77,6 +73,14 @@ def _fault(program: Program) -> _Fault | None:
     low = (spread.low if spread else None) or cost.value
     high = (spread.high if spread else None) or cost.value
     return _Fault(cost.value, low, high)
+
+
+def _price(faults: float, fault: _Fault, cost_s: float) -> str:
+    """What faults come to, and how much of that is counted: threads fault beside each other."""
+    told = f", {show(faults * fault.s, 's')} at this machine's cost of a fault, {fault}"
+    if show(faults * fault.s, "s") == show(cost_s, "s"):
+        return told
+    return f"{told}, one after the other: counted is what the operators lose, {show(cost_s, 's')}"
 
 
 def _cost_s(items: Sequence[Item], fault_s: float) -> float:
